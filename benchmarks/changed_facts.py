@@ -22,6 +22,7 @@ from benchmarks.remembered import given, memory_id
 from benchmarks.report import Part, show
 from slowwave.operations.conflicts.decide import decide, read_sides
 from slowwave.operations.conflicts.find import find_conflicts
+from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 
@@ -67,7 +68,7 @@ def _counted(pairs: Sequence[dict[str, str | bool]], says: str, halves: int) -> 
     sides = read_sides(snapshot, conflicts, settings)
     became: dict[int, str] = {}
     for conflict in conflicts:
-        decision = decide(settings.operations.resolve_conflicts.policy, conflict, sides)
+        decision = decide(settings.options("resolve_conflicts", ResolveConflictsOptions).policy, conflict, sides)
         k = int(conflict.a[-12:])
         loser = conflict.b if decision.winner == "a" else conflict.a
         became[k // 2] = "ended" if decision.sure and loser == memory_id(k - k % 2) else "asked"

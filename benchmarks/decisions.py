@@ -41,6 +41,7 @@ from slowwave.matching.names import fold_all
 from slowwave.operations import Inputs
 from slowwave.operations.conflicts.decide import decide, read_sides
 from slowwave.operations.conflicts.find import ended_statements, find_conflicts
+from slowwave.operations.options import DecayTransitionOptions
 from slowwave.operations.planners.dedupe_facts import dedupe_facts
 from slowwave.operations.planners.dedupe_memories import dedupe_memories
 from slowwave.operations.planners.normalize_schema import differing
@@ -236,7 +237,7 @@ def _screened(text: str) -> list[str]:
 
 def _of_shorter_texts(folder: Path) -> Iterator[Decided]:
     """Texts that the first stage of decay shortens: wrong where the rules of ``benchmarks.shortening`` count a harm."""
-    room = Settings().operations.decay_transition.tokens["compressed"]
+    room = Settings().options("decay_transition", DecayTransitionOptions).tokens["compressed"]
     for sample in shortening.samples(folder):
         if count(sample.text) > room and (short := shortening.ours(sample.text, room, ())) != sample.text:
             right = not shortening.harms(sample.text, short)

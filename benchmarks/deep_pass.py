@@ -68,7 +68,7 @@ def measured(store: Store, memories: int, turns: int, seconds: float) -> tuple[D
             embedder = embedder_for(Settings.for_namespace({}))
             import_memories(connection, Path(file.name), embedder=embedder, namespace="deep")
     with store.connect("owner") as connection:
-        options = {"model": "steady", "max_turns": turns + 1, "timeout_seconds": 3600, "max_calls": 5_000}
+        options = {"model": "steady", "max_turns": turns + 1, "timeout_seconds": 3600}
         overlay = json.dumps({"operations": {"deep_pass": options}})
         connection.execute("UPDATE memory.namespaces SET settings = settings || %s::jsonb", (overlay,))
     began = time.perf_counter()

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
+from slowwave.operations.options import DecayTransitionOptions
 from slowwave.operations.scoring import STAGES
 from slowwave.store.settings import Settings
 from slowwave.text.shortening import shorten
@@ -25,7 +26,7 @@ def stages(text: str, asked: tuple[str, ...] = ()) -> dict[str, str]:
     """Stage → what a text is in it, beginning with "full"; a stage that changes nothing has the text of the one before."""
     found = {STAGES[0]: text}
     for stage in STAGES[1:-1]:
-        room = Settings().operations.decay_transition.tokens[stage]
+        room = Settings().options("decay_transition", DecayTransitionOptions).tokens[stage]
         text = shorten(text, room, asked).text or text
         found[stage] = text
     return found

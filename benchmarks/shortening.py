@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from slowwave.operations.options import DecayTransitionOptions
 from slowwave.operations.scoring import STAGES
 from slowwave.store.settings import Settings
 from slowwave.text.sentences import sentences
@@ -254,7 +255,7 @@ def ours(text: str, room: int, asked: Sequence[str]) -> str:
 
 def measured(chosen: Sequence[Sample], how: Shorten = ours, *, ask: bool = False) -> dict[str, Figures]:
     """Stage → figures; every stage begins with the text that the one before left. ``ask``: the questions were recalls."""
-    tokens = Settings().operations.decay_transition.tokens
+    tokens = Settings().options("decay_transition", DecayTransitionOptions).tokens
     found: dict[str, Figures] = {stage: Figures(harms=Counter()) for stage in STAGES[1:-1]}
     for sample in chosen:
         text = sample.text

@@ -625,9 +625,7 @@ def test_defect_c16_the_models_that_are_named_are_asked_and_must_be_sure(store: 
         for least, decision in ((0.6, "merge"), (0.8, "review")):
             judged = judge([question], chats, budget=10**6, confidence=least)
             assert judged.verdicts["a", "b"].decision == decision
-        writer = writer_for(
-            Settings(operations={"community_summaries": {"model": "small"}}, writer_endpoint=server.url)
-        )
+        writer = writer_for(Settings(writer_endpoint=server.url), "small")
         assert writer is not None
         writer.ask("system", "user", {"type": "object"}, 10)
     finally:

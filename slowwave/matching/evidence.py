@@ -26,7 +26,7 @@ from slowwave.matching.compare import (
     traits,
 )
 from slowwave.matching.names import FORMAL, LONGEST, UNNAMED, fold
-from slowwave.matching.options import MatchSettings
+from slowwave.matching.options import DedupeEntitiesOptions, MatchSettings
 from slowwave.matching.organisations import ModelCodes, Organisations
 from slowwave.matching.population import Population
 from slowwave.matching.weights import Weights, fit, probability
@@ -304,7 +304,7 @@ class Evidence:
             supported=supported,
             learnt=learnt,
             near=np.nan_to_num(cosine, nan=-1) >= threshold,
-            far=cosine < settings.operations.dedupe_entities.verifier_band_low,
+            far=cosine < settings.options("dedupe_entities", DedupeEntitiesOptions).verifier_band_low,
             corrected=corrected,
         )
 
@@ -428,7 +428,7 @@ class Evidence:
         name, cosine = compared.levels[:, 0], compared.cosine
         named = (name >= LEVEL["initials"]) | (name == LEVEL["alike"]) | (raw >= OVERWHELMING)
         opposed = (against > 0) & (against >= for_) & ~(np.nan_to_num(cosine, nan=-1) >= self._cosine(kind))
-        far = cosine < self._settings.operations.dedupe_entities.verifier_band_low
+        far = cosine < self._settings.options("dedupe_entities", DedupeEntitiesOptions).verifier_band_low
         losses = weights.shared_context(compared.levels) + weights.unstated(compared.levels)
         return traits(
             weights.comparisons,
@@ -453,10 +453,9 @@ class Evidence:
     def _cosine(self, kind: int) -> float:
         """Return the cosine that a merge of this type needs, for any spelling of the type name."""
         given, name = self._settings, self._population.type_name(kind)
-        own = [
-            t for spelling, t in given.operations.dedupe_entities.per_type_thresholds.items() if fold(spelling) == name
-        ]
-        return max(own, default=given.operations.dedupe_entities.default_threshold)
+        options = given.options("dedupe_entities", DedupeEntitiesOptions)
+        own = [t for spelling, t in options.per_type_thresholds.items() if fold(spelling) == name]
+        return max(own, default=options.default_threshold)
 
     def _steps(
         self, comparer: Comparer, weights: Weights, compared: ComparisonLevels, parts: Reals, p: int, i: int, j: int

@@ -17,7 +17,7 @@ from slowwave.matching.attributes import Column
 from slowwave.matching.clusters import Grouping, Says, Within, whole
 from slowwave.matching.compare import FIELDS, LEVEL, NAME_LEVELS, RARE, UNMISTAKABLE, Traits
 from slowwave.matching.evidence import OVERWHELMING, Evidence, OtherNames, Scores, WeightsByType
-from slowwave.matching.options import MatchSettings
+from slowwave.matching.options import DedupeEntitiesOptions, MatchSettings, RecomputeCentroidsOptions
 from slowwave.matching.population import Population
 from slowwave.matching.review import (
     ENOUGH,
@@ -312,6 +312,9 @@ WORDING: Final = 0.45
 _POSSIBLE: Final = 0.001
 _UNLEARNT_REVIEW: Final = 0.60
 _AGREES: Final = 0.50
+_EXPECTED_PRECISION: Final = (
+    0.99  # of merges without a question: no change on evidence that is wrong more often than once in a hundred
+)
 _CHUNK: Final = 131_072  # pairs weighed at a time
 
 
@@ -441,17 +444,16 @@ def match(
     population = Population.from_table(
         entities, matrix=matrix, rows=rows, links=links, neighbours=neighbours, aliases=aliases
     )
+    options = settings.options("dedupe_entities", DedupeEntitiesOptions)
     lowest = min(
         [
-            settings.operations.dedupe_entities.default_threshold,
-            *settings.operations.dedupe_entities.per_type_thresholds.values(),
+            options.default_threshold,
+            *options.per_type_thresholds.values(),
         ]
     )
     wanted = frozenset(focus or ())
     mask = None if focus is None else np.array([id_ in wanted for id_ in population.ids], bool)
-    found = candidates.find(
-        population, min(settings.operations.dedupe_entities.verifier_band_low, lowest), lowest, mask
-    )
+    found = candidates.find(population, min(options.verifier_band_low, lowest), lowest, mask)
     i, j = found.i.astype(np.int64), found.j.astype(np.int64)
     counts = Counter(
         {"rows": len(population), "with vector": int((population.vector >= 0).sum()), "candidates": len(i)}
@@ -622,7 +624,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
         population.kind[i],
         scores.probability,
         judged.may,
-        settings.operations.dedupe_entities.expected_precision,
+        _EXPECTED_PRECISION,
     )
     edges = np.flatnonzero(judged.may & (scores.probability >= limits[population.kind[i]]))
     sources = _unique_sources(population, settings)
@@ -647,12 +649,13 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
 
     def agrees(x: Ints, y: Ints) -> Flags:
         found = [np.zeros(0, bool)]
+        options = settings.options("recompute_centroids", RecomputeCentroidsOptions)
         for at in _chunks(len(x)):
             s = evidence.score(x[at], y[at])
             held = (
                 s.learnt
                 | s.corrected
-                | (np.nan_to_num(s.cosine, nan=-1) >= settings.operations.recompute_centroids.min_intra_cluster_cosine)
+                | (np.nan_to_num(s.cosine, nan=-1) >= options.min_intra_cluster_cosine)
                 | _may(s, names, x[at], y[at])
             )
             two = np.flatnonzero(names.outvoted(x[at], y[at], s))
@@ -709,7 +712,7 @@ def _decide(
     grown = grouping.grown(refuses, holds, start)
     links += zip(i[grown.joined].tolist(), j[grown.joined].tolist(), strict=True)
     doubts = Doubts(judged, grown.label, grown.refused)
-    asked, settles = doubts.questions(settings.operations.dedupe_entities.review_pairs_per_row)
+    asked, settles = doubts.questions(settings.options("dedupe_entities", DedupeEntitiesOptions).review_pairs_per_row)
     ids = population.ids
     merge_links: dict[int, list[tuple[str, str]]] = {}
     for one, other in links:
@@ -770,7 +773,7 @@ def _multimodal(task: _Task, evidence: Evidence, label: Ints, told: Ints) -> fro
     at = np.array(pairs, np.int64).reshape(-1, 2)
     x, y = np.minimum(rows[at[:, 0]], rows[at[:, 1]]), np.maximum(rows[at[:, 0]], rows[at[:, 1]])
     x, y = x[told[x] != told[y]], y[told[x] != told[y]]
-    least = task.settings.operations.recompute_centroids.min_intra_cluster_cosine
+    least = task.settings.options("recompute_centroids", RecomputeCentroidsOptions).min_intra_cluster_cosine
     found: set[int] = set()
     for part in _chunks(len(x)):
         scores = evidence.score(x[part], y[part])
@@ -781,7 +784,7 @@ def _multimodal(task: _Task, evidence: Evidence, label: Ints, told: Ints) -> fro
 
 def _unique_sources(population: Population, settings: MatchSettings) -> Flags:
     """Flag the source codes that are known to be free of duplicates."""
-    free = settings.operations.dedupe_entities.unique_sources
+    free = settings.options("dedupe_entities", DedupeEntitiesOptions).unique_sources
     return np.array(["*" in free or s in free for s in population.source_names], bool)
 
 

@@ -113,6 +113,12 @@ class Budget:
 # ``slowwave.models.endpoint`` calls the models.
 
 ENDPOINT_PROBLEMS: Final = ("timeout", "unreachable", "error status")
+MOST_JUDGED: Final = 100
+"""Pairs that an operation asks two judges about, the most probable first."""
+
+JUDGE_TOKENS: Final = 200_000
+"""Tokens that an operation may spend on two judges: 100 pairs of long texts. ``llm_max_tokens_per_run`` may end earlier."""
+
 FAILURES_IN_A_ROW: Final = 3
 
 

@@ -107,6 +107,7 @@ def already_so(
 #
 # Nothing here sleeps: the executor checks before every batch and waits as long as there is a reason.
 
+PAUSE_SECONDS: Final = 1.0  # between batches while the database lags
 _REPLAY_LAG: Final = "SELECT extract(epoch FROM max(replay_lag))::float FROM pg_stat_replication"
 
 
@@ -131,7 +132,7 @@ class Throttle:
             settings.batch_items,
             settings.apply_max_replication_lag_seconds,
             settings.apply_max_batch_seconds,
-            settings.apply_pause_seconds,
+            PAUSE_SECONDS,
         )
 
     def took(self, seconds: float) -> None:

@@ -43,8 +43,9 @@ from slowwave.operations import (
     run_planner,
     weekly,
 )
+from slowwave.operations.options import CommunitySummariesOptions
 from slowwave.operations.rejections import REJECTED
-from slowwave.operations.setting_names import check_setting_names
+from slowwave.operations.setting_names import check_settings
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import open_budget, pending_review, unless_decided, write_findings, write_plan
@@ -60,7 +61,6 @@ from slowwave.store.configured_models import consolidator_for, embedder_for, jud
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.runs import beating, expiry_of
-from slowwave.store.settings import Settings
 from slowwave.store.tables import few_collections
 from slowwave.text.screened import each_text_once
 from slowwave.text.tokens import counted
@@ -85,8 +85,7 @@ def read_inputs(
 
     Without ``run_id``, tokens are booked on the namespace's run that is planning. ``kept`` is that of ``run_models``.
     """
-    check_setting_names(snapshot.settings)
-    settings = Settings.for_namespace(snapshot.settings)
+    settings = check_settings(snapshot.settings)
     embedder = embedder_for(settings)
     if models is None:
         models = run_models(load_models(), snapshot, settings, kept=kept)
@@ -99,7 +98,7 @@ def read_inputs(
         embedder.embed if usable else None,
         judges_for(settings),
         budget=open_budget(store, snapshot.namespace_id, settings, run_id),
-        writer=writer_for(settings),
+        writer=writer_for(settings, settings.options("community_summaries", CommunitySummariesOptions).model),
         consolidator=consolidator_for(settings),
     )
 
@@ -329,7 +328,7 @@ def run_night(
     Raises ``DreamDisabledError`` if nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it, and
     ``DreamCancelled`` if a person cancelled this run.
     """
-    check_setting_names({})
+    check_settings({})
     scope, context = scope or DreamScope(), context or NightContext()
     with_weekly = ops == WEEKLY
     names = None if with_weekly else named(ops if ops is not None else scope.op_kinds, OPERATIONS)
@@ -401,7 +400,7 @@ def run_some(
     Of ``operations``, those in ``ops`` run; without it, those that the settings switch on. Return a night with the reports, its input and
     the proposals, as ``Finished`` has them.
     """
-    check_setting_names({})
+    check_settings({})
     for follower in followers():
         follower.before_night(store, namespace)
     note_change(store, namespace)

@@ -163,9 +163,10 @@ SELECT n.slug, n.settings, left(p.plan_hash, 12), extract(epoch FROM now() - p.r
   FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = ANY(%s) AND p.state = 'awaiting_approval'
   AND p.expires_at > now() ORDER BY p.recorded_at
 """
+_IDLE_APPLIES: Final = 3  # applies in a row without a change that are no coincidence
 _APPLIES: Final = """
-SELECT n.slug, n.settings, array_agg((a.counts ->> 'applied')::int ORDER BY a.recorded_at DESC) FROM night.applied a
-  JOIN memory.namespaces n ON n.id = a.namespace_id WHERE n.slug = ANY(%s) GROUP BY n.slug, n.settings ORDER BY n.slug
+SELECT n.slug, array_agg((a.counts ->> 'applied')::int ORDER BY a.recorded_at DESC) FROM night.applied a
+  JOIN memory.namespaces n ON n.id = a.namespace_id WHERE n.slug = ANY(%s) GROUP BY n.slug ORDER BY n.slug
 """
 
 
@@ -221,7 +222,7 @@ def decided(connection: Connection, namespaces: Sequence[str]) -> Freshness:
 
 
 def effective(connection: Connection, namespaces: Sequence[str]) -> Freshness:
-    """Check that at least one of the last ``freshness_idle_nights`` applies changed something.
+    """Check that at least one of the last ``_IDLE_APPLIES`` applies changed something.
 
     Fewer applies prove nothing, so they pass.
     """
@@ -230,12 +231,11 @@ def effective(connection: Connection, namespaces: Sequence[str]) -> Freshness:
         (list(namespaces),),
     ).fetchall()
     late: list[str] = []
-    for slug, overlay, applied in rows:
-        limit = _settings(overlay).freshness_idle_nights
-        last = applied[:limit] if isinstance(applied, list) else []
-        if len(last) == limit and not any(last):
+    for slug, applied in rows:
+        last = applied[:_IDLE_APPLIES] if isinstance(applied, list) else []
+        if len(last) == _IDLE_APPLIES and not any(last):
             late.append(
-                f"The last {limit} applies in {slug} changed nothing: all of their items were stale or failed. "
+                f"The last {_IDLE_APPLIES} applies in {slug} changed nothing: all of their items were stale or failed. "
                 f"Memory changes faster than plans are approved, or something refuses the writes: "
                 f"`slowwave runs tail {argument(str(slug))}`."
             )

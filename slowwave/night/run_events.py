@@ -32,7 +32,6 @@ from slowwave.operations.registry import operations
 from slowwave.plans.items import Item
 from slowwave.plans.report import Bars, Finding, Numbers, Report
 from slowwave.store.logins import Connection
-from slowwave.store.operation_settings import Operations
 from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
 from slowwave.text.quotation import quotable
@@ -175,16 +174,13 @@ def _words(text: str) -> frozenset[str]:
 
 _COLUMNS: Final = tuple(column for table in metadata.tables.values() for column in table.columns)
 
-_SETTINGS: Final = (Settings, *(type(field.default) for field in Operations.model_fields.values()))
-
 _CHOICES: Final = frozenset(
     str(choice)
-    for settings in _SETTINGS
-    for field in settings.model_fields.values()
+    for field in Settings.model_fields.values()
     if get_origin(field.annotation) is Literal
     for choice in get_args(field.annotation)
-)
-"""The choices of settings: policies, scopes, modes."""
+) | _words("evidence_weighted keep_newest manual natural_selection promoted source_precedence stale two_judges")
+"""The choices of settings and of the options of operations: policies, scopes, modes."""
 
 _FIELDS: Final = frozenset(
     field.name

@@ -15,6 +15,7 @@ from slowwave.errors import SettingsError, StoreError
 from slowwave.night.delivery import DIGEST_URL, SECRET, deliver, endpoint, write_notices
 from slowwave.night.run_events import Level, cut, levels_in, strictest
 from slowwave.night.runs import Unchanged, last_nights, unchanged
+from slowwave.operations.options import CommunitySummariesOptions
 from slowwave.plans.commands import OTHER
 from slowwave.plans.report import escape
 from slowwave.plans.states import items_text, shown_state
@@ -612,9 +613,8 @@ def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], Un
 def _budget_spent(connection: Connection, scope: str, settings: Settings) -> str:
     """Return a message if models are set and their tokens of 24 hours are spent; empty otherwise."""
     limit = settings.llm_max_tokens_per_namespace_per_day
-    if not limit or not (
-        settings.judge_models or settings.operations.community_summaries.model or settings.consolidation_model
-    ):
+    options = settings.options("community_summaries", CommunitySummariesOptions)
+    if not limit or not (settings.judge_models or options.model or settings.consolidation_model):
         return ""
     row = connection.execute(
         _TOKENS_TODAY,

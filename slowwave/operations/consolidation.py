@@ -27,6 +27,7 @@ from slowwave.models.embedding_models import UNRELATED_COSINES
 from slowwave.operations import Inputs
 from slowwave.operations.conflicts.find import conflicts_of_memories, contradict
 from slowwave.operations.conflicts.rows import Tally
+from slowwave.operations.options import ConsolidateClustersOptions
 from slowwave.operations.rejections import conflicting_pairs
 from slowwave.operations.summary_text import (
     EXTRACTIVE,
@@ -234,10 +235,9 @@ class Search:
         """
         for name in ("clusters", "memories in clusters", *_LEFT_OUT):
             self.numbers[name] = 0
+        options = self.settings.options("consolidate_clusters", ConsolidateClustersOptions)
         with one_thread():
-            pairs = self._likely(
-                list(near_pairs(self.pool, self.floor, self.settings.operations.consolidate_clusters.min_cluster_size))
-            )
+            pairs = self._likely(list(near_pairs(self.pool, self.floor, options.min_cluster_size)))
         self.numbers["near pairs"] = sum(len(i) for _, i, _, _ in pairs)
         free = np.ones(len(self.pool.table), np.bool_)
         found: list[FoundSummary] = []
@@ -280,7 +280,7 @@ class Search:
         settings, live, tokens = self.settings, self.numbers["live memories"], self.numbers["live tokens"]
         allowed = max(settings.blast_radius_share * live, settings.blast_radius_rows)
         rows = int(_OF_CAP * allowed)
-        options = settings.operations.consolidate_clusters
+        options = settings.options("consolidate_clusters", ConsolidateClustersOptions)
         most = max(1, min(options.max_clusters_per_run, rows // options.min_cluster_size))
         return most, rows, int(min(1.0, _OF_CAP * 2 * allowed / max(live, 1)) * tokens)
 
@@ -331,9 +331,10 @@ class Search:
                 _MOST,
             ),
         )
+        options = self.settings.options("consolidate_clusters", ConsolidateClustersOptions)
         for group in groups:
             members = tuple(rows[used[group]].tolist())
-            if len(members) < self.settings.operations.consolidate_clusters.min_cluster_size:
+            if len(members) < options.min_cluster_size:
                 continue
             if self.focus is None or self.focus[list(members)].any():
                 yield members
@@ -365,8 +366,9 @@ class Search:
         place = {k: n for n, k in enumerate(order)}
         for a, b in apart:
             likeness[place[a], place[b]] = likeness[place[b], place[a]] = _NEVER
-        room = self.settings.operations.consolidate_clusters.max_input_tokens
-        least = self.settings.operations.consolidate_clusters.min_cluster_size
+        options = self.settings.options("consolidate_clusters", ConsolidateClustersOptions)
+        room = options.max_input_tokens
+        least = options.min_cluster_size
         for part in joined(likeness, self.pool.tokens[order], room, least):
             kept = self._enough_news([order[n] for n in part])
             if len(kept) >= least:
@@ -399,15 +401,15 @@ class Search:
 
     def _summary(self, members: tuple[int, ...]) -> FoundSummary | None:
         """Return the summary of the members, or of those that one text can state completely; None if it saves nothing."""
-        least, settings = self.settings.operations.consolidate_clusters.min_cluster_size, self.settings
+        clusters_options = self.settings.options("consolidate_clusters", ConsolidateClustersOptions)
+        least, settings = clusters_options.min_cluster_size, self.settings
         if self.writing.calls >= _TRIES * self._room()[0]:
             self.writing.writer = None  # the sources have the word, so that what a model cannot do starves nothing
         rows = dict(zip(members, self.pool.rows(members), strict=True))
         left = list(members)
+        options = settings.options("consolidate_clusters", ConsolidateClustersOptions)
         while len(left) >= least:
-            written = self.writing.shorten(
-                [_source(rows[k]) for k in left], settings.operations.consolidate_clusters.max_output_tokens
-            )
+            written = self.writing.shorten([_source(rows[k]) for k in left], options.max_output_tokens)
             if written is None:
                 return None
             cited = [k for k in left if rows[k]["id"] in written.cited]
@@ -506,10 +508,15 @@ _OWN: Final = 2 / 3
 spread than those of unrelated notes (of conversations by half, in either model of the wheels)."""
 
 
+_COHESION_DEVIATIONS: Final = 7.0
+"""Standard deviations above the model's cosine of unrelated texts that every two members of a summary lie at least. Seven gives .54
+with the default model and .59 with fast-use-v3 (``UNRELATED_COSINES``)."""
+
+
 def cohesion_floor(inputs: Inputs) -> float:
     """Return the least cosine of every two members of a summary: the setting, or ``floor_above`` if it is empty."""
-    options = inputs.settings.operations.consolidate_clusters
-    return floor_above(inputs, options.cohesion_deviations) if options.cohesion is None else options.cohesion
+    options = inputs.settings.options("consolidate_clusters", ConsolidateClustersOptions)
+    return floor_above(inputs, _COHESION_DEVIATIONS) if options.cohesion is None else options.cohesion
 
 
 def floor_above(inputs: Inputs, deviations: float) -> float:

@@ -196,12 +196,11 @@ class Operation(Generic[Result]):
     of its kind that come before it (for planners: that the sealer prefers if two items collide); None places it after all operations that
     declare a position.
 
-    ``switch`` is whether it is part of a night for which no one names operations, if the settings do not say
-    (``slowwave.store.operation_settings``); ``options`` are those of an operation that has no model there. A ``weekly`` operation is part
-    of the weekly night whatever its switch is. ``permits`` is all that its items may carry. ``compares`` are the vectors without which it
-    finds less or nothing. ``columns`` are the names that it gives to columns of its report's table and to keys of its details; they are
-    not memory text and are shown where memory is hidden. ``khora`` are khora's names for it, ``planted`` the injected problems of the
-    demo that it must find.
+    ``switch`` is whether it is part of a night for which no one names operations, if the settings do not say; ``options`` is the model of
+    its other settings (``Settings.options``). A ``weekly`` operation is part of the weekly night whatever its switch is. ``permits`` is all
+    that its items may carry. ``compares`` are the vectors without which it finds less or nothing. ``columns`` are the names that it gives
+    to columns of its report's table and to keys of its details; they are not memory text and are shown where memory is hidden. ``khora``
+    are khora's names for it, ``planted`` the injected problems of the demo that it must find.
 
     Raises ``SettingsError`` if it has no description, or an invalid switch, option or permit.
     """
@@ -243,8 +242,8 @@ class Operation(Generic[Result]):
 
     def is_on(self, settings: Settings) -> bool:
         """Return whether it is part of a night for which no one names operations."""
-        own = settings.operations.get(self.name)
-        return self.switch if own is None or own.enabled is None else own.enabled
+        switched = settings.switch(self.name)
+        return self.switch if switched is None else switched
 
     def switch_under(self, settings: Settings) -> Literal["on", "weekly", "off"]:
         """Return the nights that include it under the settings: all (``on``), the weekly one, or only those that name it (``off``)."""

@@ -14,7 +14,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.changes.merges import REASON as CONSOLIDATION
+from slowwave.operations.options import ArchiveStaleOptions, DecayTransitionOptions
 from slowwave.snapshots.memories import active_memories, attributes
+from slowwave.snapshots.models import FREQUENCY_CAP
 from slowwave.snapshots.rows import EXEMPT, attribute_of, exemptions
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -91,11 +93,12 @@ def schedule(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> Sche
         np.maximum(0, memories[name].to_numpy().astype(np.int64)) for name in ("reinforcement_count", "access_count")
     )  # undo may leave a counter below zero
     factor = multipliers(reinforced, read, success)
-    days = np.array([settings.operations.decay_transition.days.get(s, 0) for s in STAGES[:-1]] + [0], np.float64)
+    options = settings.options("decay_transition", DecayTransitionOptions)
+    days = np.array([options.days.get(s, 0) for s in STAGES[:-1]] + [0], np.float64)
     lasting = np.rint(days[stage] * factor * DAY).astype(np.int64)
     never = (stage < 0) | (stage == len(STAGES) - 1) | (days[stage] <= 0)
     never |= memories["current_version_id"].is_null().to_numpy()
-    for mask in exemptions(snapshot, settings).values():
+    for mask in exemptions(snapshot).values():
         never |= mask
     return Schedule(stage, np.where(never, _NEVER, began + lasting))
 
@@ -288,6 +291,7 @@ _HALF_LIFE_DAYS: Final = 30.0  # of Plugged.in's relevance, with 0.693 for ln 2
 _REINFORCED: Final = 20  # re-observations that count
 _UNKNOWN_SUCCESS: Final = 0.5
 _HOUR: Final = 3_600_000_000  # microseconds
+_DECAY_RATE: Final = 0.01  # loss of importance an hour, as in mnemo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -310,7 +314,7 @@ class RelevanceScores:
 
     def is_unobserved(self, settings: Settings) -> Bools:
         """Return which memories (n,) could not be recalled: recalls were logged after their arrival for less than the age limit."""
-        least = settings.operations.archive_stale.min_age_hours
+        least = settings.options("archive_stale", ArchiveStaleOptions).min_age_hours
         return (self.observed_hours <= 0) | (self.observed_hours < least)
 
 
@@ -364,7 +368,7 @@ def worth(snapshot: Snapshot, settings: Settings) -> RelevanceScores:
     """Compute both measures of every active memory at the instant of the snapshot.
 
     The rate is the memory's own ``decay_rate``, else that of its kind's half-life if the settings name the kind, else
-    ``relevance_decay_rate``; the curve is its ``decay_function``, else exponential. Exempt memories (``slowwave.snapshots.rows``) do not
+    ``_DECAY_RATE``; the curve is its ``decay_function``, else exponential. Exempt memories (``slowwave.snapshots.rows``) do not
     fade. Cost: a pass over memories and versions, and one parse of each distinct ``attributes``.
     """
     memories = active_memories(snapshot)
@@ -378,7 +382,7 @@ def worth(snapshot: Snapshot, settings: Settings) -> RelevanceScores:
     used = _hours_since(snapshot, pc.coalesce(memories["last_accessed_at"], began))
     rate = _rates(memories["kind"], options, settings)
     given = np.clip(_numbers(memories, "importance"), 0.0, 1.0)
-    exempt = _exempt(snapshot, settings)
+    exempt = _exempt(snapshot)
     fading = pc.equal(exempt, "").to_numpy(zero_copy_only=False)
 
     def importance(hours: Floats) -> Floats:
@@ -441,13 +445,13 @@ def _rates(kinds: pa.ChunkedArray, options: _Options, settings: Settings) -> Flo
     known = [settings.relevance_half_life_days.get(kind, math.nan) for kind in encoded.dictionary.to_pylist()]
     half_life = np.array(known, np.float64)[encoded.indices.to_numpy(zero_copy_only=False)]
     of_kind = hourly_rate(half_life, options.curve, options.parameter)
-    rate = np.where(np.isnan(half_life), settings.relevance_decay_rate, of_kind)
+    rate = np.where(np.isnan(half_life), _DECAY_RATE, of_kind)
     return np.where(np.isnan(options.rate), rate, options.rate)
 
 
-def _exempt(snapshot: Snapshot, settings: Settings) -> pa.Array:
+def _exempt(snapshot: Snapshot) -> pa.Array:
     number = np.full(len(active_memories(snapshot)), len(EXEMPT))
-    for n, mask in enumerate(exemptions(snapshot, settings).values()):
+    for n, mask in enumerate(exemptions(snapshot).values()):
         number[mask] = n
     return pa.array([*EXEMPT, ""], pa.string()).take(pa.array(number))
 
@@ -555,7 +559,7 @@ class MemorySignals:
         }
 
 
-def signals(uses: Recalls, half_life_days: Floats | float, frequency_cap: int = 20) -> Signals:
+def signals(uses: Recalls, half_life_days: Floats | float) -> Signals:
     """Compute our signals from the recall counts, with the weights ``WEIGHTS``.
 
     Frequency is ln(1 + n) / ln(1 + cap), diversity distinct questions / 5, consolidation distinct days / 5. Recency halves with its
@@ -563,7 +567,7 @@ def signals(uses: Recalls, half_life_days: Floats | float, frequency_cap: int = 
     """
     return _weighed(
         WEIGHTS,
-        frequency=np.log1p(uses.recalls) / np.log1p(frequency_cap),
+        frequency=np.log1p(uses.recalls) / np.log1p(FREQUENCY_CAP),
         relevance=uses.relevance,
         recency=_recency(uses, half_life_days),
         diversity=uses.queries / _ENOUGH,
@@ -607,7 +611,7 @@ def score_memories(
         found = nexo_signals(uses, half_lives)
         return MemorySignals(uses, found, nexo_queries(found), np.full(len(memories), np.inf))
     uses = recalls_of(memories["id"], models["recall_signals"], taken_at)
-    found = signals(uses, half_lives, settings.frequency_cap)
+    found = signals(uses, half_lives)
     return MemorySignals(uses, found, uses.queries, uses.days)
 
 

@@ -17,13 +17,11 @@ from functools import cache
 from typing import Any, Final
 
 from psycopg.types.json import Jsonb
-from pydantic import BaseModel
 
 from slowwave.errors import Refused, SettingsError
 from slowwave.operations.registry import operations
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
-from slowwave.store.operation_settings import OperationSettings
 from slowwave.store.settings import OPERATORS, PREFIX, PROGRAM_VARIABLES, Settings
 
 _OPERATIONS: Final = "operations"
@@ -125,10 +123,10 @@ def unknown_keys(settings: Mapping[str, object]) -> list[UnknownSetting]:
     return found
 
 
-def check_setting_names(settings: Mapping[str, object]) -> None:
-    """Warn of unknown variables and of unknown keys in a namespace's ``settings``.
+def check_settings(settings: Mapping[str, object]) -> Settings:
+    """Return the settings of a namespace that set ``settings``; warn of unknown variables and of unknown keys in it.
 
-    Raises ``SettingsError`` for those of operations: the night would not do what was set.
+    Raises ``SettingsError`` for an invalid value, and for unknown names of operations: the night would not do what was set.
     """
     unknown = [*unknown_variables(os.environ), *unknown_keys(settings)]
     for one in unknown:
@@ -139,6 +137,16 @@ def check_setting_names(settings: Mapping[str, object]) -> None:
             f"{' '.join(f'{one.finding} {one.meant}'.strip() for one in wrong)} Nothing was planned, because operations would run "
             "with other settings than those meant. Correct or remove the name; docs/settings.md lists all settings."
         )
+    return _check_values(settings)
+
+
+def _check_values(settings: Mapping[str, object]) -> Settings:
+    """Return the settings of a namespace, or raise ``SettingsError`` for the first invalid value, also of an operation's option."""
+    made = Settings.for_namespace(settings)
+    for operation in operations().values():
+        if operation.options is not None:
+            made.options(operation.name, operation.options)
+    return made
 
 
 def change_settings(
@@ -167,10 +175,7 @@ def change_settings(
                 f"{kept[0]} is an address or a folder, which only the variable {PREFIX}{kept[0].upper()} sets: whoever may write a "
                 "namespace's settings must not send its memory elsewhere. Nothing was changed."
             )
-        made = Settings.for_namespace(settings)
-        for operation in operations().values():
-            if operation.options is not None:
-                made.options(operation.name, operation.options)
+        _check_values(settings)
         connection.execute(_SET_SETTINGS, (Jsonb(settings), namespace))
     return settings
 
@@ -209,16 +214,10 @@ def diagnose_settings(store: Store | None) -> list[Diagnosis]:
 
 def _options() -> dict[str, frozenset[str]]:
     """Map each operation to the names of its options, including its switch."""
-    models = {
-        name: type(field.default) for name, field in type(Settings.model_construct().operations).model_fields.items()
+    return {
+        name: frozenset(("enabled", *(made.options.model_fields if made.options else ())))
+        for name, made in operations().items()
     }
-    found: dict[str, frozenset[str]] = {}
-    for name in (*models, *operations()):
-        declared: list[type[BaseModel]] = [OperationSettings]
-        declared += [model] if (model := models.get(name)) else []
-        declared += [model] if (made := operations().get(name)) and (model := made.options) else []
-        found[name] = frozenset(option for model in declared for option in model.model_fields)
-    return found
 
 
 def _correct_sections(name: str, known: frozenset[str]) -> str:

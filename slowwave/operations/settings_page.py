@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -11,7 +13,6 @@ from pydantic.fields import FieldInfo
 
 from slowwave.operations import Operation
 from slowwave.operations.registry import operations
-from slowwave.store.operation_settings import Operations
 from slowwave.store.settings import Settings
 
 # ``docs/settings.md``: every setting from the model itself, those of each operation, and the equivalents of the settings of five earlier
@@ -172,9 +173,8 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
         Seed(
             "DREAM_TOP_K_NEIGHBORS",
             "3",
-            "",
-            "A cluster is a group, not a graph of nearest ones; `top_k` and `similarity` of `neighbour_graph` are "
-            "those of that audit and of contradictions between memories.",
+            "operations.neighbour_graph.top_k",
+            "Of that audit and of contradictions between memories: a cluster is a group, not a graph of nearest ones.",
         ),
         Seed(
             "decay stages: days, tokens",
@@ -186,7 +186,7 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "natural selection: floor, rows a ring",
             "0.1, 1000",
             "operations.archive_stale.relevance_floor",
-            "It archives, and deletes nothing.",
+            "It archives, and deletes nothing; `operations.archive_stale.policy`, `operations.archive_stale.ring_cap`.",
         ),
     ),
     "mnemo": (
@@ -204,7 +204,7 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "operations.archive_stale.effective_importance",
             "And `operations.archive_stale.min_age_hours`.",
         ),
-        Seed("decay rate", "0.01 an hour", "relevance_decay_rate"),
+        Seed("decay rate", "0.01 an hour", "", "The attribute `decay_rate` of a memory; 0.01 where it names none."),
         Seed("mode", "coordinated", "reflection_mode"),
         Seed("new records before a run", "5", "gate_min_new_records"),
         Seed("hours between runs", "24", "gate_min_hours"),
@@ -219,15 +219,21 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "min_unique_queries",
             "2",
             "operations.promote_memories.min_queries",
-            "Counted, not rebuilt; and `operations.promote_memories.min_days`.",
+            "Counted, not rebuilt; a promotion also needs recalls on two days.",
         ),
         Seed("max_promotions_per_sweep", "20", "operations.promote_memories.max_per_night"),
         Seed("weights", "sum 0.94", "signals_compat", "Ours sum to one; this gives the original formula."),
         Seed("recency half-lives", "10,000, 365, 90 d", "relevance_half_life_days"),
-        Seed("recall window, frequency cap", "90 days, 20", "recall_window_days", "And `frequency_cap`."),
-        Seed("auto_dream.enabled", "false", "operations.deep_pass.enabled", "It needs a model that is named."),
-        Seed("min_hours", "24 h", "operations.deep_pass.min_hours", "Of nights: `gate_min_hours`."),
-        Seed("min_sessions", "5", "operations.deep_pass.min_sessions", "Of weekly nights: `gate_min_sessions`."),
+        Seed("recall window", "none", "recall_window_days"),
+        Seed("frequency cap", "6", "signals_compat", "20 here; this gives the original."),
+        Seed(
+            "auto_dream.enabled",
+            "false",
+            "operations.deep_pass.enabled",
+            "It needs a model that is named: `operations.deep_pass.model`.",
+        ),
+        Seed("min_hours", "24 h", "operations.deep_pass.min_hours", "For nights: `gate_min_hours`."),
+        Seed("min_sessions", "5", "operations.deep_pass.min_sessions", "For weekly nights: `gate_min_sessions`."),
         Seed("scan_interval", "10 min", "operations.deep_pass.scan_minutes", "Kept in the ledger, not in a process."),
         Seed(
             "index lines, size",
@@ -236,7 +242,12 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "And `operations.compile_pages.max_bytes`.",
         ),
         Seed("holder_stale", "1 h", "heartbeat_expiry_seconds"),
-        Seed("fork_timeout", "5 min", "operations.deep_pass.timeout_seconds", "Of one answer: `….answer_seconds`."),
+        Seed(
+            "fork_timeout",
+            "5 min",
+            "operations.deep_pass.timeout_seconds",
+            "For one answer: `operations.deep_pass.answer_seconds`.",
+        ),
         Seed(
             "max turns", "30", "operations.deep_pass.max_turns", "More is a pass that timed out, not one that is done."
         ),
@@ -255,7 +266,12 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "operations.community_summaries.model",
             "And `judge_models`; none by default.",
         ),
-        Seed("local LLM timeout, openrouter timeout", "5 s, 30 s", "writer_timeout_seconds"),
+        Seed(
+            "local LLM timeout, openrouter timeout",
+            "5 s, 30 s",
+            "writer_timeout_seconds",
+            "And `search_timeout_seconds`.",
+        ),
         Seed("local LLM max tokens", "512", "", "Fixed for each kind of question."),
         Seed(
             "max_write_bytes",
@@ -294,17 +310,20 @@ and `pages_git`. A plan's hash covers them. Unknown names have no effect: `sloww
 name, and a night refuses a misspelt operation or option. `slowwave namespace set NAMESPACE KEY=VALUE` changes a namespace's own, such as
 `operations.prune_edges.half_life_days=30`. This page is made from the settings model: `python -m slowwave.operations.settings_page`.
 
-| Setting | Default | Meaning |
-| --- | --- | --- |
+A setting exists because a system that Slowwave replaces has it, or because users differ in it; the last column states which. All other
+values are constants in the code.
+
+| Setting | Default | Meaning | Why it can be set |
+| --- | --- | --- | --- |
 """
 
 _OPERATIONS: Final = """
 ## Operations
 
-The switch makes an operation part of a night for which nobody names operations (`--ops`). What else is set of it stands below its line. In
-a namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {"census": {"enabled": false}}}`.
+The switch makes an operation part of a night for which nobody names operations (`--ops`). The lines below it are its options. In a
+namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {"census": {"enabled": false}}}`.
 
-| Operation | Kind | Switch or option | Default | Names that khora has for it |
+| Operation | Kind | Switch or option | Default | khora's names for it; why an option can be set |
 | --- | --- | --- | --- | --- |
 """
 
@@ -318,7 +337,7 @@ What its settings are called here; where there is none, why.
 def page() -> str:
     """Return the page as Markdown."""
     rows = [
-        f"| `SLOWWAVE_{name.upper()}` | `{shown(name)}` | {f.description} |"
+        f"| `SLOWWAVE_{name.upper()}` | `{shown(name)}` | {f.description} | {reason(name)} |"
         for name, f in Settings.model_fields.items()
         if name != "operations"
     ]
@@ -334,17 +353,35 @@ def page() -> str:
     return "".join(parts)
 
 
+@cache
+def settings() -> dict[str, FieldInfo]:
+    """Return every setting but the switches of operations; options are named ``operations.NAME.OPTION``."""
+    found = {name: field for name, field in Settings.model_fields.items() if name != "operations"}
+    for name, made in operations().items():
+        options = made.options.model_fields if made.options else {}
+        found |= {f"operations.{name}.{option}": field for option, field in options.items()}
+    return found
+
+
+def reason(name: str) -> str:
+    """Return why a setting exists: the systems that have it, and the reason that its declaration gives."""
+    systems = [
+        system.partition(" (")[0]
+        for system, seeds in SEEDS.items()
+        if any(name in (seed.ours, *re.findall(r"`([\w.]+)`", seed.note)) for seed in seeds)
+    ]
+    more = settings()[name].json_schema_extra
+    why = str(more.get("why", "")) if isinstance(more, dict) else ""
+    return " ".join(filter(None, (f"{', '.join(systems)}." if systems else "", why)))
+
+
 def shown(name: str) -> str:
-    """Return a setting's default as the page shows it; options of an operation are named ``operations.NAME.OPTION``."""
+    """Return a setting's default as the page shows it."""
     _, _, place = name.partition("operations.")
     operation, _, option = place.partition(".")
-    return _default(_options(operation)[option] if place else Settings.model_fields[name])
-
-
-def _options(operation: str) -> dict[str, FieldInfo]:
-    """Return the settings with a model in ``slowwave.store.operation_settings`` by name; empty for other operations."""
-    field = Operations.model_fields.get(operation)
-    return type(field.default).model_fields if field else {}
+    if option == "enabled":
+        return json.dumps(operations()[operation].switch)
+    return _default(settings()[name])
 
 
 def _default(field: FieldInfo) -> str:
@@ -358,10 +395,10 @@ def _operation(made: Operation[Any]) -> list[str]:
     """Return the lines of an operation: its switch, then its options."""
     khora = ", ".join(f"`{k}`" for k in made.khora)
     lines = [f"| `{made.name}` | {made.kind} | `{made.variable}` | {made.default()} | {khora} |"]
-    for name, option in (_options(made.name) | (made.options.model_fields if made.options else {})).items():
-        if name != "enabled":
-            variable = f"SLOWWAVE_OPERATIONS__{made.name}__{name}".upper()
-            lines.append(f"| | | `{variable}`: {option.description} | `{_default(option)}` | |")
+    for name, option in (made.options.model_fields if made.options else {}).items():
+        variable = f"SLOWWAVE_OPERATIONS__{made.name}__{name}".upper()
+        why = reason(f"operations.{made.name}.{name}")
+        lines.append(f"| | | `{variable}`: {option.description} | `{_default(option)}` | {why} |")
     return lines
 
 

@@ -22,6 +22,7 @@ from slowwave.matching.vectors import unit_rows
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import ENDPOINT_PROBLEMS, FAILURES_IN_A_ROW, Budget, ask_within, object_in
 from slowwave.operations import Inputs
+from slowwave.operations.options import ConsolidateClustersOptions
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding
 from slowwave.snapshots.memories import WEIGHTS, active_memories, attributes
@@ -414,17 +415,18 @@ def candidates(
     summary = pc.equal(memories["kind"], SUMMARY).to_numpy().copy()
     topic = np.zeros(len(memories), np.bool_)
     topic[list(attribute_of(memories, TOPIC))] = True
-    days = settings.operations.consolidate_clusters.cooldown_days if topics_from is None else topics_from
+    options = settings.options("consolidate_clusters", ConsolidateClustersOptions)
+    days = options.cooldown_days if topics_from is None else topics_from
     cooldown = snapshot.taken_at - timedelta(days=days)
     fresh = pc.greater(memories["recorded_at"], pa.scalar(cooldown, memories["recorded_at"].type)).to_numpy()
     gates: dict[str, Mask] = {
-        **exemptions(snapshot, settings),
+        **exemptions(snapshot),
         "of a later stage": ~pc.is_in(memories["stage"], value_set=pa.array(STAGES)).to_numpy(),
         "without a text": tokens == 0,
         "without a vector": ~_directed(vectors.matrix, vector),
         **({"topic memories": summary & topic} if topics_from is None else {"other summaries": summary & ~topic}),
         "summaries cooling down": summary & fresh,
-        "longer than the input of a summary": tokens > settings.operations.consolidate_clusters.max_input_tokens,
+        "longer than the input of a summary": tokens > options.max_input_tokens,
     }
     left = np.ones(len(memories), np.bool_)
     for gate, shut in gates.items():

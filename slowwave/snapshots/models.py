@@ -133,6 +133,9 @@ def _connection() -> duckdb.DuckDBPyConnection:
 # This part loads, orders, runs and checks the models. Their SQL is in ``dbt_like_sql/models``; ``dbt_like_sql`` defines the assets that
 # show them. Nothing here reads or writes a store.
 
+FREQUENCY_CAP: Final = 20
+"""Recalls at which the frequency signal is full; nexo's own cap is 6 (``signals_compat``)."""
+
 PARAMETERS: Final = ("taken_at", "window_days", "frequency_cap")
 """The parameters of a model: ``$taken_at`` (instant), ``$window_days`` and ``$frequency_cap`` (integers)."""
 
@@ -243,7 +246,7 @@ def run_models(
     values = {
         "taken_at": snapshot.taken_at,
         "window_days": settings.recall_window_days,
-        "frequency_cap": settings.frequency_cap,
+        "frequency_cap": FREQUENCY_CAP,
     }
     results: dict[str, pa.Table] = {}
     rowless = {source for model in models for source in model.sources if not snapshot.table(source).num_rows}
@@ -279,7 +282,7 @@ def run_models(
     return results
 
 
-_SETTINGS: Final = ("window_days", "frequency_cap")
+_SETTINGS: Final = ("window_days",)
 _KEPT: Final = 64
 _of_nothing: Final[dict[tuple[object, ...], pa.Table]] = {}
 """A model and its settings → its result for tables in which it finds nothing, if that has no rows. In a connected store most tables and

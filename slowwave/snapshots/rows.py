@@ -84,13 +84,13 @@ _SUBJECT: Final = (
 )
 
 
-def exemptions(snapshot: Snapshot, settings: Settings) -> dict[str, Mask]:
+def exemptions(snapshot: Snapshot) -> dict[str, Mask]:
     """Return the reasons why active memories (rows of ``active_memories``) do not age.
 
     For each reason of ``EXEMPT``, the result flags (n,) the memories for which it is the first that applies. ``shock``: the ring
     ``shocks``, or ``true`` in the attribute. ``procedural``: by ring or kind. ``instructions`` are memory blocks (as Letta's), memories
-    whose kind, ring, author or subject names a persona, rules or a policy, and texts in that form (``slowwave.text.turns``); none if the
-    setting ``exempt_instructions`` is off. Time is linear in the memories; only texts with a word of an order are parsed.
+    whose kind, ring, author or subject names a persona, rules or a policy, and texts in that form (``slowwave.text.turns``). Time is linear
+    in the memories; only texts with a word of an order are parsed.
     """
     memories = active_memories(snapshot)
     shock = _among(memories["ring"], (SHOCKS,))
@@ -100,11 +100,10 @@ def exemptions(snapshot: Snapshot, settings: Settings) -> dict[str, Mask]:
         "pinned": memories["pinned"].to_numpy().astype(np.bool_),
         "shock": shock,
         "procedural": _among(memories["kind"], PROCEDURAL) | _among(memories["ring"], PROCEDURAL),
-        "instructions": np.zeros(len(memories), np.bool_),
+        "instructions": snapshot.answers.find_once(
+            "instructions", [memories], None, partial(_instructions, memories)
+        ).copy(),
     }
-    if settings.exempt_instructions:
-        find = partial(_instructions, memories)
-        masks["instructions"] = snapshot.answers.find_once("instructions", [memories], None, find).copy()
     before = np.zeros(len(memories), np.bool_)
     for name in EXEMPT:
         masks[name] = masks[name] & ~before

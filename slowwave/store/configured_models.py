@@ -41,12 +41,12 @@ WRITER: Final = Role(
 )
 
 
-def writer_for(settings: Settings) -> Chat | None:
-    """Return the model that writes summaries of communities, or None.
+def writer_for(settings: Settings, model: str) -> Chat | None:
+    """Return the client of the model that writes summaries of communities, or None if ``model`` is empty.
 
     Raises ``SettingsError`` if a model is set without an endpoint that serves it.
     """
-    return _served(settings, settings.operations.community_summaries.model, "OPERATIONS__COMMUNITY_SUMMARIES__MODEL")
+    return _served(settings, model, "OPERATIONS__COMMUNITY_SUMMARIES__MODEL")
 
 
 def consolidator_for(settings: Settings) -> Chat | None:
@@ -124,17 +124,16 @@ def searcher_for(settings: Settings, budget: Budget | None = None, *, timeout: f
 # Chat models of the settings that call tools, for ``slowwave.wiki.deep``: a conversation in, the next turn out.
 
 
-def deep_chat(settings: Settings) -> ToolChat | None:
-    """Return the model of the deep pass, or None if the settings name none.
+def deep_chat(settings: Settings, model: str, answer_seconds: float) -> ToolChat | None:
+    """Return the client of the model of the deep pass, or None if ``model`` is empty.
 
     Raises ``SettingsError`` if a model is set without an endpoint.
     """
-    options = settings.operations.deep_pass
-    if not options.model:
+    if not model:
         return None
     if not settings.writer_endpoint:
         raise SettingsError(
-            f"The model {options.model} is to work on the memory, and no endpoint that serves it is set, so it cannot be asked. Set "
+            f"The model {model} is to work on the memory, and no endpoint that serves it is set, so it cannot be asked. Set "
             "SLOWWAVE_WRITER_ENDPOINT to a server that has it, or SLOWWAVE_OPERATIONS__DEEP_PASS__MODEL to nothing."
         )
-    return ToolChat(settings.writer_endpoint, options.model, timeout=options.answer_seconds)
+    return ToolChat(settings.writer_endpoint, model, timeout=answer_seconds)

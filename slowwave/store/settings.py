@@ -21,7 +21,6 @@ from pydantic_settings import (
 from slowwave.errors import SettingsError, plain_fault
 from slowwave.models.embedding_models import OFFLINE_MODELS, default_model
 from slowwave.models.panel import SearchStep
-from slowwave.store.operation_settings import Operations
 
 # Settings: one Pydantic model, from ``SLOWWAVE_`` variables, overlaid by a namespace's own ``settings``.
 #
@@ -80,12 +79,12 @@ Options = TypeVar("Options", bound=BaseModel)
 
 
 class _Environment(EnvSettingsSource):
-    """Read variables, and decode the options of operations that have no model here."""
+    """Read variables, and decode the options of operations, which may be lists and mappings."""
 
     def __call__(self) -> dict[str, Any]:
         found = super().__call__()
         for operation, given in found.get("operations", {}).items():
-            if operation not in Operations.model_fields:  # its options are declared elsewhere, and may be lists
+            if isinstance(given, dict):
                 found["operations"][operation] = {name: _decoded(value) for name, value in given.items()}
         return found
 
@@ -96,6 +95,13 @@ def _decoded(value: object) -> object:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:
         return value
+
+
+class OperationSettings(BaseModel):
+    """Settings of one operation: its switch, and the options that it declares next to its function (``Settings.options``)."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    enabled: bool | None = None
 
 
 def zone_of(name: str) -> tzinfo:
@@ -121,8 +127,14 @@ class Settings(BaseSettings):
         default="dry-run", description="What a dream does unless its caller says."
     )
 
-    operations: Operations = Field(default=Operations(), description="What is set of each operation: see below.")
-    expertise: Expertise | None = Field(default=None, description="Declared entity and relationship types.")
+    operations: dict[str, OperationSettings] = Field(
+        default_factory=dict, description="Switch and options of each operation: see below."
+    )
+    expertise: Expertise | None = Field(
+        default=None,
+        description="Declared entity and relationship types.",
+        json_schema_extra={"why": "The schema of a namespace is its owner's; khora takes it with each call."},
+    )
 
     cooccurrence_edge_weight: float = Field(
         default=0.2, ge=0, le=1, description="Weight of an ASSOCIATED_WITH edge in PageRank."
@@ -130,25 +142,46 @@ class Settings(BaseSettings):
     recall_window_days: int = Field(
         default=90, ge=1, description="Recall events older than this no longer count as use."
     )
-    frequency_cap: int = Field(default=20, ge=1, description="Recalls at which the frequency signal saturates.")
 
     source_precedence: tuple[str, ...] = Field(
         default=("human", "canonical", "tool", "model", "consolidation", "import"),
         description="Sources, the most trusted first.",
+        json_schema_extra={"why": "Teams differ in whether a tool or a model is to be believed first."},
     )
-    writer_endpoint: str = Field(default="", description="Base URL of the OpenAI-compatible server of that model.")
+    writer_endpoint: str = Field(
+        default="",
+        description="Base URL of the OpenAI-compatible server of that model.",
+        json_schema_extra={"why": "The address of the user's own server."},
+    )
     writer_timeout_seconds: float = Field(default=30.0, gt=0, description="How long one text may take.")
 
     reflection_mode: Literal["coordinated", "always"] = Field(
         default="coordinated", description="Whether the cadence gates below hold; always ignores them."
     )
-    nightly_hour: int = Field(default=3, ge=0, le=23, description="Hour at which the schedule plans nights.")
+    nightly_hour: int = Field(
+        default=3,
+        ge=0,
+        le=23,
+        description="Hour at which the schedule plans nights.",
+        json_schema_extra={"why": "When agents and people are idle."},
+    )
     nightly_days: tuple[int, ...] = Field(
         default=(1, 2, 3, 4, 5, 6, 7),
         description="Weekdays on which it does, 1 for Monday; on the last of them with the weekly operations.",
+        json_schema_extra={"why": "Teams that review on some days only."},
     )
-    time_zone: str = Field(default="UTC", description="Time zone of the schedules, as in Europe/Berlin.")
-    nights_per_run: int = Field(default=50, ge=1, le=1000, description="Namespaces that one run of Dagster serves.")
+    time_zone: str = Field(
+        default="UTC",
+        description="Time zone of the schedules, as in Europe/Berlin.",
+        json_schema_extra={"why": "Where the team works."},
+    )
+    nights_per_run: int = Field(
+        default=50,
+        ge=1,
+        le=1000,
+        description="Namespaces that one run of Dagster serves.",
+        json_schema_extra={"why": "Large deployments spread the runs over more workers."},
+    )
     gate_min_hours: float = Field(default=24.0, ge=0, description="Hours between two scheduled nights (too_soon).")
     gate_min_new_records: int = Field(
         default=5, ge=0, description="New memories that a scheduled night needs (too_few_new_records)."
@@ -157,21 +190,24 @@ class Settings(BaseSettings):
         default=5, ge=0, description="New sessions that a scheduled weekly night needs (too_few_sessions)."
     )
     dates_write: Literal["beside", "replace"] = Field(
-        default="beside", description="Whether the ISO date follows a relative one in brackets or takes its place."
+        default="beside",
+        description="Whether the ISO date follows a relative one in brackets or takes its place.",
+        json_schema_extra={"why": 'Readers who find "yesterday (2026-11-27)" too long.'},
     )
-    dates_zone: str = Field(default="UTC", description="Zone of authors whose memories name none.")
+    dates_zone: str = Field(
+        default="UTC",
+        description="Zone of authors whose memories name none.",
+        json_schema_extra={"why": "Where the authors live."},
+    )
     consolidation_model: str = Field(
-        default="", description="Model that words summaries and shortened memories; empty takes the sources' sentences."
-    )
-    exempt_instructions: bool = Field(
-        default=True,
-        description="Memory blocks, personas and lists of rules do not age: never shortened, summed up or archived for it.",
+        default="",
+        description="Model that words summaries and shortened memories; empty takes the sources' sentences.",
+        json_schema_extra={"why": "A user's own model; Plugged.in always uses one."},
     )
     relevance_half_life_days: dict[str, float] = Field(
         default_factory=lambda: {"user": 10_000.0, "reference": 10_000.0, "feedback": 365.0, "project": 90.0},
         description="Days in which recency falls by half, per kind; 90 for other kinds.",
     )
-    relevance_decay_rate: float = Field(default=0.01, ge=0, description="Loss of importance an hour.")
     signals_compat: bool = Field(
         default=False, description="nexo's original signals: no window, cap 6, weights of 0.94, no gate on days."
     )
@@ -194,27 +230,31 @@ class Settings(BaseSettings):
         ge=1_000,
         le=10_000_000,
         description="Characters of an imported text; a longer one is refused by its line.",
+        json_schema_extra={"why": "Stores with whole documents as one text."},
     )
     workspace_path: str = Field(
         default="",
         description="Folder with a folder a namespace for MEMORY.md and DREAMS.md; empty keeps pages in the store.",
+        json_schema_extra={"why": "Where people and agents read the pages; nexo-rs has a workspace folder."},
     )
-    pages_git: bool = Field(default=False, description="Commit pages in the workspace folder with git.")
+    pages_git: bool = Field(
+        default=False,
+        description="Commit pages in the workspace folder with git.",
+        json_schema_extra={"why": "Users who keep the workspace in git, as nexo-rs does."},
+    )
 
     blast_radius_share: float = Field(
         default=0.02,
         ge=0,
         le=1,
         description="Share of a table's live rows, and of each type's, that a plan may retire or reword; of their tokens twice that.",
+        json_schema_extra={"why": "A first clean-up of a neglected store, or a more cautious owner."},
     )
     blast_radius_rows: int = Field(
-        default=25, ge=0, description="Rows of a table or type that a plan may retire or reword where that is more."
-    )
-    blast_radius_small_share: float = Field(
-        default=0.5,
+        default=25,
         ge=0,
-        le=1,
-        description="Share of a small table or type that those rows may be at most, so that no plan retires all of one.",
+        description="Rows of a table or type that a plan may retire or reword where that is more.",
+        json_schema_extra={"why": "The same for small namespaces, where a share is less than a row."},
     )
     blast_radius_housekeeping_share: float = Field(
         default=0.3,
@@ -222,26 +262,49 @@ class Settings(BaseSettings):
         le=1,
         description="Share of a table's live rows, and of each type's, that a plan may retire or reword in all where the rest of it is "
         "housekeeping (small talk archived, memories joined that tell the same); of that, what is beyond waits for the next night.",
+        json_schema_extra={"why": "A first night over an imported store of mostly duplicates."},
     )
-    recall_floor: float = Field(default=-0.01, le=0, description="Lowest allowed bound of the change in Recall@10.")
-    recall_probe_queries: int = Field(default=500, ge=1, description="Most recent recall events that are replayed.")
-    plan_expiry_days: int = Field(default=7, ge=1, description="Days until a plan can no longer be approved.")
+    recall_floor: float = Field(
+        default=-0.01,
+        le=0,
+        description="Lowest allowed bound of the change in Recall@10.",
+        json_schema_extra={"why": "How much recall an owner gives up for a smaller memory; 0 is none."},
+    )
+    plan_expiry_days: int = Field(
+        default=7,
+        ge=1,
+        description="Days until a plan can no longer be approved.",
+        json_schema_extra={"why": "Teams that review every second week."},
+    )
     snapshot_keep_nights: int = Field(
-        default=3, ge=1, description="Snapshots of a namespace that are kept, beside those of plans that wait."
+        default=3,
+        ge=1,
+        description="Snapshots of a namespace that are kept, beside those of plans that wait.",
+        json_schema_extra={"why": "Disk space, and how long a plan can be examined."},
     )
 
-    batch_items: int = Field(default=500, ge=1, description="Items in one apply transaction.")
+    batch_items: int = Field(
+        default=500,
+        ge=1,
+        description="Items in one apply transaction.",
+        json_schema_extra={"why": "Databases on which a transaction must be short from the first batch on."},
+    )
     heartbeat_expiry_seconds: int = Field(
         default=300, ge=1, description="Age at which a running apply may be taken over."
     )
 
     apply_max_replication_lag_seconds: float = Field(
-        default=10.0, ge=0, description="Apply waits while a replica is further behind; 0 is off."
+        default=10.0,
+        ge=0,
+        description="Apply waits while a replica is further behind; 0 is off.",
+        json_schema_extra={"why": "Deployments with replicas that agents read."},
     )
     apply_max_batch_seconds: float = Field(
-        default=5.0, ge=0, description="A batch that takes longer is followed by a pause and smaller ones; 0 is off."
+        default=5.0,
+        ge=0,
+        description="A batch that takes longer is followed by a pause and smaller ones; 0 is off.",
+        json_schema_extra={"why": "Deployments whose agents write during the night."},
     )
-    apply_pause_seconds: float = Field(default=1.0, ge=0, description="Pause between batches when the database lags.")
 
     llm_max_tokens_per_run: int = Field(
         default=200_000, ge=0, description="Tokens that a run may spend; 0 is no limit."
@@ -255,7 +318,11 @@ class Settings(BaseSettings):
         default=False, description="Send events to the webhook; the callbacks of a call always get them."
     )
     report_collector_sink_enabled: bool = Field(default=False, description="Emit OpenTelemetry spans and metrics.")
-    report_base_path: str = Field(default="", description="Folder of report files; empty is reports in SLOWWAVE_HOME.")
+    report_base_path: str = Field(
+        default="",
+        description="Folder of report files; empty is reports in SLOWWAVE_HOME.",
+        json_schema_extra={"why": "A volume for reports in a container."},
+    )
     dream_op_types: tuple[str, ...] = Field(default=(), description="Operations whose events are sent; empty is all.")
     dream_decisions: tuple[str, ...] = Field(default=(), description="Decisions whose events are sent; empty is all.")
     redact_text: Literal["none", "summary", "all"] = Field(
@@ -266,12 +333,22 @@ class Settings(BaseSettings):
         default=50, ge=0, description="Runs whose reports and findings are kept all the same."
     )
     undo_retention_days: int = Field(
-        default=0, ge=0, description="Days that before-images are kept, and so undo is possible; 0 is for ever."
+        default=0,
+        ge=0,
+        description="Days that before-images are kept, and so undo is possible; 0 is for ever.",
+        json_schema_extra={"why": "Privacy rules that limit how long replaced text is kept."},
     )
-    freshness_audit_days: int = Field(default=2, ge=1, description="Days without an audit after which a check warns.")
-    freshness_plan_days: int = Field(default=3, ge=1, description="Days a plan may wait before a check warns.")
-    freshness_idle_nights: int = Field(
-        default=3, ge=1, description="Applies in a row that may change nothing before a check warns."
+    freshness_audit_days: int = Field(
+        default=2,
+        ge=1,
+        description="Days without an audit after which a check warns.",
+        json_schema_extra={"why": "Schedules with fewer nights than one every second day."},
+    )
+    freshness_plan_days: int = Field(
+        default=3,
+        ge=1,
+        description="Days a plan may wait before a check warns.",
+        json_schema_extra={"why": "Teams that review once a week."},
     )
 
     embedding_model: str = Field(
@@ -287,11 +364,16 @@ class Settings(BaseSettings):
         ge=0,
         le=1,
         description="Share of searches, wakes, reminders and pages read that are logged as recalls; 0 logs none.",
+        json_schema_extra={"why": "Privacy, and agents with very many recalls."},
     )
     search_model: str = Field(
         default="", description="Model that helps searches by day, in the steps of search_steps; empty means none."
     )
-    search_endpoint: str = Field(default="", description="Base URL of the OpenAI-compatible server of that model.")
+    search_endpoint: str = Field(
+        default="",
+        description="Base URL of the OpenAI-compatible server of that model.",
+        json_schema_extra={"why": "The address of the user's own server."},
+    )
     search_timeout_seconds: float = Field(
         default=5.0, gt=0, description="How long it may take; the plain order answers then."
     )
@@ -301,21 +383,26 @@ class Settings(BaseSettings):
         "active_compose plan and word reminders, subject chooses whom a statement is about where that is in doubt.",
     )
     search_max_tokens_per_day: int = Field(
-        default=200_000, ge=0, description="Tokens that it may cost a namespace in 24 hours; 0 is no limit."
+        default=200_000,
+        ge=0,
+        description="Tokens that it may cost a namespace in 24 hours; 0 is no limit.",
+        json_schema_extra={"why": "The price that an operator accepts for a namespace."},
     )
     wake_profiles: str = Field(
-        default="", description="File (TOML) of wake profiles beside those that come along; empty means none."
+        default="",
+        description="File (TOML) of wake profiles beside those that come along; empty means none.",
+        json_schema_extra={"why": "Users' own agents and their sections."},
     )
 
     judge_models: tuple[str, ...] = Field(
         default=(), description="Two models that judge doubtful pairs when a plan is made; empty means none."
     )
-    judge_endpoint: str = Field(default="", description="Base URL of the OpenAI-compatible server of both.")
-    judge_confidence: float = Field(default=0.6, ge=0, le=1, description="How sure both must be for a merge.")
-    judge_pairs: int = Field(
-        default=100, ge=0, description="Pairs that a plan asks them about, the most probable first."
+    judge_endpoint: str = Field(
+        default="",
+        description="Base URL of the OpenAI-compatible server of both.",
+        json_schema_extra={"why": "The address of the user's own server."},
     )
-    judge_token_budget: int = Field(default=200_000, ge=0, description="Tokens that a plan may spend on them.")
+    judge_confidence: float = Field(default=0.6, ge=0, le=1, description="How sure both must be for a merge.")
     judge_timeout_seconds: float = Field(default=30.0, gt=0, description="How long one answer may take.")
 
     @field_validator("judge_models")
@@ -373,6 +460,11 @@ class Settings(BaseSettings):
         if asked:
             _made[asked] = made
         return made
+
+    def switch(self, operation: str) -> bool | None:
+        """Return whether the settings switch an operation on or off, or None if they leave that to its declaration."""
+        given = self.operations.get(operation)
+        return given.enabled if given else None
 
     def options(self, operation: str, declared: type[Options]) -> Options:
         """Return the options that an operation declares, with their defaults.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.shortened import PAGE, TEXTS, section, stages, written
+from slowwave.operations.options import DecayTransitionOptions
 from slowwave.store.settings import Settings
 from slowwave.text.tokens import count
 
@@ -22,7 +23,7 @@ def test_ten_texts_good_and_bad_half_of_them_written_before_they_were_seen() -> 
 
 
 def test_a_stage_begins_with_the_text_of_the_one_before() -> None:
-    tokens = Settings().operations.decay_transition.tokens
+    tokens = Settings().options("decay_transition", DecayTransitionOptions).tokens
     for entry in TEXTS:
         told = stages(entry["text"].strip(), tuple(entry.get("recalled", ())))
         assert list(told) == ["full", "compressed", "summary", "essence"]

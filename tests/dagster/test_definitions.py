@@ -110,6 +110,14 @@ def test_the_project_has_what_the_factory_builds() -> None:
     assert names(defs) == names(build_defs())
 
 
+def test_the_timetable_is_that_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``nightly_hour``, ``nightly_days``, ``time_zone`` and ``nights_per_run``."""
+    given = {"NIGHTLY_HOUR": "23", "NIGHTLY_DAYS": "[1, 5]", "TIME_ZONE": "Europe/Berlin", "NIGHTS_PER_RUN": "7"}
+    for name, value in given.items():
+        monkeypatch.setenv(f"SLOWWAVE_{name}", value)
+    assert Timetable.from_settings() == Timetable(23, (1, 5), "Europe/Berlin", 7)
+
+
 def test_a_deployment_chooses_its_own_names(store: Store) -> None:
     """Keys, groups, the code location in links, owners and times; a night reports under these names."""
     world = new_world(store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.matching.options import DefaultSettings, MatchSettings
+from slowwave.matching.options import DedupeEntitiesOptions, DefaultSettings, MatchSettings
 from slowwave.store.settings import Settings
 
 
@@ -13,6 +13,5 @@ def test_default_settings_have_the_defaults_whatever_the_environment_says(monkey
     monkeypatch.setenv("SLOWWAVE_OPERATIONS__DEDUPE_ENTITIES__DEFAULT_THRESHOLD", "0.97")
     given: MatchSettings = Settings()
     default: MatchSettings = DefaultSettings()
-    assert given.operations.dedupe_entities.default_threshold == 0.97
-    assert default.operations.dedupe_entities.default_threshold == 0.90
-    assert default.operations.recompute_centroids == given.operations.recompute_centroids
+    assert given.options("dedupe_entities", DedupeEntitiesOptions).default_threshold == 0.97
+    assert default.options("dedupe_entities", DedupeEntitiesOptions).default_threshold == 0.90

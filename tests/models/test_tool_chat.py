@@ -9,7 +9,6 @@ import pytest
 from slowwave.errors import ChatError, SettingsError
 from slowwave.models.endpoint import MOST_CALLS, ToolChat, answered
 from slowwave.store.configured_models import deep_chat
-from slowwave.store.operation_settings import DeepPassOptions, Operations
 from slowwave.store.settings import Settings
 from tests.endpoints import completion
 from tests.wiki.deep.players import playing, turn
@@ -87,12 +86,11 @@ def test_deep_more_calls_than_a_turn_may_have_are_left_out() -> None:
 
 def test_deep_the_model_is_the_one_of_the_settings() -> None:
     """None without a name; a name without a server is a sentence."""
-    assert deep_chat(Settings()) is None
-    named = Operations(deep_pass=DeepPassOptions(model="m"))
-    found = deep_chat(Settings(writer_endpoint="http://localhost:1", operations=named))
+    assert deep_chat(Settings(), "", 120) is None
+    found = deep_chat(Settings(writer_endpoint="http://localhost:1"), "m", 120)
     assert isinstance(found, ToolChat)
     assert found.model == "m"
     with pytest.raises(SettingsError, match="SLOWWAVE_WRITER_ENDPOINT"):
-        deep_chat(Settings(operations=named))
+        deep_chat(Settings(), "m", 120)
     with pytest.raises(SettingsError, match="http"):
-        deep_chat(Settings(writer_endpoint="localhost:1", operations=named))
+        deep_chat(Settings(writer_endpoint="localhost:1"), "m", 120)

@@ -26,6 +26,9 @@ def test_a_namespace_that_changed_and_was_not_audited_is_late(store: Store) -> N
         assert audited(reader, [world.slug]).late == ()
         _write(store, "UPDATE memory.namespaces SET recorded_at = now() - interval '3 days'")
         assert "was never audited" in audited(reader, [world.slug]).late[0]
+        _write(store, "UPDATE memory.namespaces SET settings = settings || '{\"freshness_audit_days\": 4}'")
+        assert audited(reader, [world.slug]).late == (), "nights may be rarer where the settings say so"
+        _write(store, "UPDATE memory.namespaces SET settings = settings - 'freshness_audit_days'")
         run_night(store, world.slug)
         assert audited(reader, [world.slug]).late == ()
         _write(store, "UPDATE night.snapshots SET taken_at = taken_at - interval '3 days'")
@@ -52,6 +55,9 @@ def test_a_plan_that_waits_is_named_until_somebody_decides(store: Store) -> None
         (late,) = decided(reader, [world.slug]).late
         assert plan.plan_hash[:12] in late
         assert "has waited 5 days (limit 3)" in late
+        _write(store, "UPDATE memory.namespaces SET settings = settings || '{\"freshness_plan_days\": 6}'")
+        assert decided(reader, [world.slug]).late == ()
+        _write(store, "UPDATE memory.namespaces SET settings = settings - 'freshness_plan_days'")
         approve(store, world.slug, plan.plan_hash, approver="mara")
         assert decided(reader, [world.slug]).late == ()
 

@@ -103,9 +103,7 @@ def test_a_run_with_slow_batches_goes_on_in_smaller_ones_and_says_so(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four batches take 1.1 seconds by the clock of the run; then they are quick, and grow again."""
-    slug = forgetful(
-        store, rows=24, batch_items=8, apply_max_batch_seconds=1.0, apply_pause_seconds=0.2, default_mode="apply"
-    )
+    slug = forgetful(store, rows=24, batch_items=8, apply_max_batch_seconds=1.0, default_mode="apply")
     clock = [0.0]
     done: list[int] = [0]
     notes: list[tuple[float, str]] = []
@@ -127,7 +125,7 @@ def test_a_run_with_slow_batches_goes_on_in_smaller_ones_and_says_so(
     assert result.run.counts["applied"] == 24
     assert [b - a for a, b in pairwise(done)] == [8, 4, 2, 1, 1, 2, 4, 2]
     told = "The last batch took 1.1 s, so the next ones hold {} items."
-    assert notes == [(0.2, told.format(n)) for n in (4, 2, 1, 1)]
+    assert notes == [(executor.PAUSE_SECONDS, told.format(n)) for n in (4, 2, 1, 1)]
 
 
 @pytest.mark.usefixtures("may_see_replicas")
@@ -138,7 +136,6 @@ def test_apply_waits_while_a_replica_is_behind(store: Store, postgres: server.Se
         rows=12,
         batch_items=4,
         apply_max_replication_lag_seconds=0.5,
-        apply_pause_seconds=0.1,
         heartbeat_expiry_seconds=8,
     )
     plan = slowwave.dream(slug, ops=OPS, store=store)

@@ -55,11 +55,13 @@ def test_the_floor_is_the_models_own() -> None:
     assert floors[STATIC_MODEL] == pytest.approx(0.590, abs=1e-3)
 
 
-def test_a_floor_that_is_set_holds_and_deviations_move_it() -> None:
+def test_a_floor_that_is_set_holds_and_deviations_move_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cosine itself, or how far it is from chance."""
     assert cohesion_floor(make_inputs(of(STATIC_MODEL, operations={"consolidate_clusters": {"cohesion": 0.7}}))) == 0.7
-    near = of(STATIC_MODEL, operations={"consolidate_clusters": {"cohesion_deviations": 6}})
-    assert cohesion_floor(make_inputs(near)) < cohesion_floor(make_inputs(of(STATIC_MODEL)))
+    inputs = make_inputs(of(STATIC_MODEL))
+    floor = cohesion_floor(inputs)
+    monkeypatch.setattr(consolidation_floor, "_COHESION_DEVIATIONS", 6)
+    assert cohesion_floor(inputs) < floor
 
 
 def test_a_foreign_model_that_is_at_hand_is_measured_once() -> None:
@@ -97,7 +99,8 @@ def test_a_night_does_not_move_the_floor(model: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SLOWWAVE_EMBEDDING_MODEL", model)
     monkeypatch.setattr(consolidation_floor, "UNRELATED_COSINES", {})
     texts, _ = told(DEVELOPED)
-    inputs = Inputs(given(texts), {}, Settings(operations={"consolidate_clusters": {"cohesion_deviations": 6}}))
+    monkeypatch.setattr(consolidation_floor, "_COHESION_DEVIATIONS", 6)
+    inputs = Inputs(given(texts), {}, Settings())
     items = consolidate_clusters(inputs).items
     assert items
     later = replace(inputs, snapshot=simulate(inputs.snapshot, items))

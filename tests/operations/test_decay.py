@@ -73,7 +73,7 @@ def test_pinned_memories_shocks_and_procedures_never_decay(row: Row, why: str) -
     """Plugged.in exempts shocks only; a person's pin and a procedure count as much here."""
     assert due_after(row) is None
     snapshot = make_snapshot(memories=[{"id": uid("m"), "kind": "semantic", **row}])
-    assert {k: int(v.sum()) for k, v in exemptions(snapshot, Settings()).items() if v.any()} == {why: 1}
+    assert {k: int(v.sum()) for k, v in exemptions(snapshot).items() if v.any()} == {why: 1}
 
 
 @pytest.mark.parametrize("shock", [False, 0, "yes", None])

@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.errors import SettingsError
 from slowwave.night.night import run_night
-from slowwave.operations.setting_names import check_setting_names, known_variables, unknown_keys, unknown_variables
+from slowwave.operations.setting_names import check_settings, known_variables, unknown_keys, unknown_variables
 from slowwave.store.connect import Store
 from tests.surfaces.cli.conftest import Run, run  # noqa: F401 - the fixture
 from tests.toy import toy
@@ -44,7 +44,7 @@ def test_unknown_variable_is_found_with_its_nearest_name(variable: str, nearest:
         ("compact_facts_enabled", "operations.purge_expired.enabled"),
         ("contradiction_reconcile_policy", "operations.resolve_conflicts.policy"),
         ("prune_edges_half_live_days", "operations.prune_edges.half_life_days"),
-        ("promote_min_score", "operations.promote_memories.min_score or operations.promote_pages.min_score"),
+        ("deep_min", "operations.deep_pass.min_hours or operations.deep_pass.min_sessions"),
     ],
 )
 def test_option_named_without_dots_is_found_with_its_dotted_name(key: str, nearest: str) -> None:
@@ -87,14 +87,14 @@ def test_unknown_keys_of_a_namespace_are_found() -> None:
 
 def test_unknown_setting_warns_and_misspelt_switch_is_refused() -> None:
     with pytest.warns(UserWarning, match="Did you mean redact_text"):
-        check_setting_names({"redact_txt": "all"})
+        check_settings({"redact_txt": "all"})
     with pytest.raises(SettingsError, match=r"Did you mean operations\.archive_stale\.enabled"):
-        check_setting_names({"archive_stale_enabled": False})
+        check_settings({"archive_stale_enabled": False})
     with pytest.raises(SettingsError, match="Did you mean dedupe_entities"):
-        check_setting_names({"operations": {"dedupe_entites": {"enabled": False}}})
+        check_settings({"operations": {"dedupe_entites": {"enabled": False}}})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_setting_names({"operations": {"dedupe_entities": {"enabled": False}}})
+        check_settings({"operations": {"dedupe_entities": {"enabled": False}}})
 
 
 def test_night_refuses_a_misspelt_switch(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

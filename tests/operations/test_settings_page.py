@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slowwave.operations.settings_page import SEEDS, page
-from slowwave.store.operation_settings import Operations
+from slowwave.operations import operations
+from slowwave.operations.settings_page import SEEDS, page, reason, settings
 from slowwave.store.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -18,14 +18,7 @@ def test_the_page_is_the_model() -> None:
 
 def test_every_counterpart_exists_and_every_difference_has_a_reason() -> None:
     """A setting that has no counterpart here says why."""
-    there = {
-        *Settings.model_fields,
-        *(
-            f"operations.{name}.{option}"
-            for name, of in Operations.model_fields.items()
-            for option in type(of.default).model_fields
-        ),
-    }
+    there = {*settings(), *(f"operations.{name}.enabled" for name in operations())}
     for system, seeds in SEEDS.items():
         for seed in seeds:
             assert seed.ours in (there if seed.ours else {""}), (system, seed.name)
@@ -39,3 +32,8 @@ def test_every_setting_of_khora_that_has_our_name_is_ours() -> None:
     shared = {seed.name: seed.ours for seed in khora if seed.name in Settings.model_fields}
     assert shared == {name: name for name in shared}
     assert len(shared) > 10
+
+
+def test_every_setting_has_a_reason() -> None:
+    """A setting is named by another system, or its declaration states who changes it; others become constants."""
+    assert [name for name in settings() if not reason(name)] == []

@@ -66,7 +66,7 @@ def test_the_limits_are_those_of_the_night(store: Store, monkeypatch: pytest.Mon
     """Whoever approves with other settings in the environment does not widen the cap."""
     plan = night_of(store)
     monkeypatch.setenv("SLOWWAVE_BLAST_RADIUS_ROWS", "500")
-    monkeypatch.setenv("SLOWWAVE_BLAST_RADIUS_SMALL_SHARE", "1")
+    monkeypatch.setenv("SLOWWAVE_BLAST_RADIUS_SHARE", "1")
     ids = [i.id for i in plan.items]
     with pytest.raises(ProbesFailed):
         approve(store, "agent", plan.plan_hash, approver="mara", items=ids[:7])

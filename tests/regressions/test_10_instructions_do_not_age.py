@@ -10,6 +10,7 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from slowwave.models.embedder import OfflineEmbedder
@@ -75,8 +76,10 @@ def test_what_an_agent_lives_by_is_neither_shortened_nor_archived(text: str, mor
 
 
 @pytest.mark.parametrize("text", [POLICY, IN_A_ROW, BULLETS])
-def test_with_the_exemption_off_rules_go_whole_or_not_at_all(text: str) -> None:
-    snapshot = make_snapshot(settings={"exempt_instructions": False}, **aged(text))
+def test_shortened_rules_are_kept_whole_or_left_out(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules that are not recognized as instructions are shortened as other texts."""
+    monkeypatch.setattr("slowwave.snapshots.rows._instructions", lambda memories: np.zeros(len(memories), np.bool_))
+    snapshot = make_snapshot(**aged(text))
     (item,) = decay_transition(make_inputs(snapshot)).items
     shorter = str(item.evidence.get("text", text))
     rules = RULES * 4

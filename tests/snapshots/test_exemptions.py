@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from slowwave.snapshots.rows import EXEMPT, exemptions
-from slowwave.store.settings import Settings
 from tests.snapshots import make_snapshot, uid
 
 Row = dict[str, object]
 
 
-def reasons(row: Row, text: str = "It rained.", settings: Settings | None = None) -> list[str]:
+def reasons(row: Row, text: str = "It rained.") -> list[str]:
     memory = {"id": uid("m"), "kind": "semantic", "current_version_id": uid("v"), **row}
     version = {"id": uid("v"), "memory_id": uid("m"), "content": text}
     snapshot = make_snapshot(memories=[memory], memory_versions=[version])
-    found = exemptions(snapshot, settings or Settings())
+    found = exemptions(snapshot)
     assert tuple(found) == EXEMPT
     return [name for name, mask in found.items() if mask[0]]
 
@@ -43,8 +42,7 @@ def test_all_others_age(row: Row) -> None:
     assert reasons(row) == []
 
 
-def test_the_setting_switches_instructions_off_and_nothing_else() -> None:
+def test_the_text_of_rules_is_an_instruction_unless_another_reason_comes_first() -> None:
     rules = "1. Never guess.\n2. Always ask."
-    off = Settings(exempt_instructions=False)
-    assert (reasons({}, rules), reasons({}, rules, off)) == (["instructions"], [])
-    assert reasons({"kind": "procedures"}, rules, off) == ["procedural"]
+    assert reasons({}, rules) == ["instructions"]
+    assert reasons({"kind": "procedures"}, rules) == ["procedural"]

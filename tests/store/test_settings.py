@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.errors import SettingsError
+from slowwave.operations.options import PromoteMemoriesOptions, PruneEdgesOptions
 from slowwave.store.settings import Settings
 
 
@@ -54,25 +55,23 @@ def test_settings_stand_by_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLOWWAVE_OPERATIONS__PRUNE_EDGES__HALF_LIFE_DAYS", "30")
     monkeypatch.setenv("SLOWWAVE_OPERATIONS__PRUNE_EDGES__TARGET_PREDICATES", '["KNOWS"]')
     monkeypatch.setenv("SLOWWAVE_OPERATIONS__CENSUS__ENABLED", "false")
-    found = Settings.for_namespace({"operations": {"prune_edges": {"half_life_days": 7}}}).operations
-    assert (found.prune_edges.half_life_days, found.prune_edges.target_predicates) == (7, ("KNOWS",))
-    census = found.get("census")
-    assert census is not None
-    assert census.enabled is False
-    assert found.get("not_there") is None
+    found = Settings.for_namespace({"operations": {"prune_edges": {"half_life_days": 7}}})
+    options = found.options("prune_edges", PruneEdgesOptions)
+    assert (options.half_life_days, options.target_predicates) == (7, ("KNOWS",))
+    assert (found.switch("census"), found.switch("prune_edges"), found.switch("not_there")) == (False, None, None)
 
 
 def test_fingerprint_covers_options_of_operations() -> None:
-    """An option that is set to its default changes nothing; another value does, also of an operation that is not known here."""
-    same = Settings(operations={"orphans": {"enabled": True}})
+    """Every switch and option counts, also those of an operation that is not known here."""
     others = [{"prune_edges": {"half_life_days": 30}}, {"orphans": {"enabled": False}}, {"own": {"size": 1}}]
-    assert same.fingerprint() == Settings().fingerprint()
     assert len({Settings(operations=other).fingerprint() for other in ({}, *others)}) == 4
 
 
 def test_an_option_that_cannot_be_is_named_with_its_variable() -> None:
     with pytest.raises(SettingsError, match="SLOWWAVE_OPERATIONS__PROMOTE_MEMORIES__MAX_PER_NIGHT"):
-        Settings.for_namespace({"operations": {"promote_memories": {"max_per_night": 0}}})
+        Settings.for_namespace({"operations": {"promote_memories": {"max_per_night": 0}}}).options(
+            "promote_memories", PromoteMemoriesOptions
+        )
 
 
 @pytest.mark.parametrize("operations", [3, {"reembed": 3}, {"census": 3}])

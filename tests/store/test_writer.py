@@ -21,15 +21,15 @@ def server() -> Iterator[Server]:
 
 def test_no_model_means_no_writer():
     """Out of the box summaries are taken from the sources."""
-    assert writer_for(Settings()) is None
-    assert writer_for(Settings(writer_endpoint="http://localhost:1")) is None
+    assert writer_for(Settings(), "") is None
+    assert writer_for(Settings(writer_endpoint="http://localhost:1"), "") is None
 
 
 def test_the_writer_has_a_key_of_its_own(server: Server, monkeypatch: pytest.MonkeyPatch):
     """The judges' key does not go to the writer's server."""
     monkeypatch.setenv("SLOWWAVE_JUDGE_API_KEY", "sk-judge")
     monkeypatch.setenv("SLOWWAVE_WRITER_API_KEY", "sk-writer")
-    writer = writer_for(Settings(operations={"community_summaries": {"model": "w"}}, writer_endpoint=server.url))
+    writer = writer_for(Settings(writer_endpoint=server.url), "w")
     assert writer is not None
     assert writer.ask("system", "user", {}, 50).text == '{"text": "x"}'
     (request,) = server.requests
@@ -39,7 +39,7 @@ def test_the_writer_has_a_key_of_its_own(server: Server, monkeypatch: pytest.Mon
 def test_one_endpoint_serves_both_writers(server: Server):
     """Summaries of communities and of memories may have different models, or only one of them any."""
     settings = Settings(consolidation_model="c", writer_endpoint=server.url)
-    assert writer_for(settings) is None
+    assert writer_for(settings, "") is None
     consolidator = consolidator_for(settings)
     assert consolidator is not None
     assert consolidator.model == "c"
@@ -51,7 +51,7 @@ def test_errors_name_the_writers_settings(server: Server, monkeypatch: pytest.Mo
     """What to do next is said with the variables that matter here."""
     monkeypatch.setenv("SLOWWAVE_WRITER_API_KEY", "sk-writer")
     server.answer = lambda *_: (401, {}, {})
-    writer = writer_for(Settings(operations={"community_summaries": {"model": "w"}}, writer_endpoint=server.url))
+    writer = writer_for(Settings(writer_endpoint=server.url), "w")
     assert writer is not None
     with pytest.raises(ChatError, match=r"so it wrote nothing.*SLOWWAVE_WRITER_API_KEY") as caught:
         writer.ask("system", "private text", {}, 50)
@@ -61,6 +61,6 @@ def test_errors_name_the_writers_settings(server: Server, monkeypatch: pytest.Mo
 def test_a_model_without_an_endpoint_is_a_mistake():
     """Said before the night begins its work, and not taken for 'no model'."""
     with pytest.raises(SettingsError, match="SLOWWAVE_WRITER_ENDPOINT"):
-        writer_for(Settings(operations={"community_summaries": {"model": "w"}}))
+        writer_for(Settings(), "w")
     with pytest.raises(SettingsError, match=r"The writer's endpoint is not an http.*SLOWWAVE_WRITER_ENDPOINT"):
-        writer_for(Settings(operations={"community_summaries": {"model": "w"}}, writer_endpoint="localhost:1"))
+        writer_for(Settings(writer_endpoint="localhost:1"), "w")

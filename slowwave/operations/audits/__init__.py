@@ -9,6 +9,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from slowwave.operations.operation import FIRST, MEMORIES, Operation
+from slowwave.operations.options import (
+    AbstentionDriftOptions,
+    ContradictionsOptions,
+    NeighbourGraphOptions,
+    OrphansOptions,
+)
 from slowwave.store.tables import EXPORTED, VECTORS
 
 OPERATIONS: Final[tuple[Operation[Any], ...]] = (
@@ -25,6 +31,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         after=("tombstones",),
         khora=("chronicle_abstention_drift_report",),
         planted=("abstention drift",),
+        options=AbstentionDriftOptions,
     ),
     Operation(
         "census",
@@ -58,6 +65,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         khora=("vectorcypher_contradiction_detect",),
         planted=("contradictions",),
         columns=("a says", "b says"),
+        options=ContradictionsOptions,
     ),
     Operation(
         "dead_links",
@@ -118,6 +126,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         after=("contradictions",),
         compares=MEMORIES,
         columns=("a says", "b says"),
+        options=NeighbourGraphOptions,
     ),
     Operation(
         "orphans",
@@ -133,6 +142,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         after=("schema_drift",),
         khora=("vectorcypher_orphan_report",),
         planted=("orphans",),
+        options=OrphansOptions,
     ),
     Operation(
         "relative_dates",

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs
+from slowwave.operations.options import AbstentionDriftOptions
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -55,9 +56,10 @@ def abstention_drift(inputs: Inputs) -> Report:
     """Check whether the thresholds below which the agent gives no answer still fit the scores of its recalls."""
     settings = inputs.settings
     events = inputs.snapshot.table("recall_events")
-    found, scored = samples(inputs.snapshot, settings.operations.abstention_drift.sample_cap)
-    thresholds: dict[str, float] = {name: getattr(settings.operations.abstention_drift, name) for name in _THRESHOLDS}
-    least = settings.operations.abstention_drift.min_samples
+    options = settings.options("abstention_drift", AbstentionDriftOptions)
+    found, scored = samples(inputs.snapshot, options.sample_cap)
+    thresholds: dict[str, float] = {name: getattr(options, name) for name in _THRESHOLDS}
+    least = options.min_samples
     numbers: dict[str, int | float] = {
         "recall events": len(events),
         "with scores": scored,

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from slowwave.operations import Inputs
+from slowwave.operations.options import DecayTransitionOptions
 from slowwave.operations.scoring import DAY, STAGES, schedule
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.memories import active_memories
@@ -26,7 +27,7 @@ def decay_due(inputs: Inputs) -> Report:
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, inputs.settings)
     tokens, now = counts(memories["text"]), int(snapshot.taken_at.timestamp() * 1_000_000)
-    exempt = {name: int(mask.sum()) for name, mask in exemptions(snapshot, inputs.settings).items()}
+    exempt = {name: int(mask.sum()) for name, mask in exemptions(snapshot).items()}
     rows: list[dict[str, int | str]] = []
     for k, stage in enumerate(STAGES[:-1]):
         mine = plan.stage == k
@@ -54,6 +55,7 @@ def decay_due(inputs: Inputs) -> Report:
         findings.append(Finding(f"{pinned:,} pinned memories stay as they are, however old: pins are a person's word."))
     soonest = np.sort(plan.due[~due])[:1]
     later = int(soonest[0]) if len(soonest) and soonest[0] < np.iinfo(np.int64).max else None
+    options = inputs.settings.options("decay_transition", DecayTransitionOptions)
     return Report(
         "decay_due",
         _headline(numbers, None if later is None else -(-(later - now) // DAY)),
@@ -62,8 +64,8 @@ def decay_due(inputs: Inputs) -> Report:
         table=tuple(row for row in rows if row["live"]),
         plots=(_plot(rows),) if due.any() else (),
         details={
-            "days": dict(inputs.settings.operations.decay_transition.days),
-            "tokens": dict(inputs.settings.operations.decay_transition.tokens),
+            "days": dict(options.days),
+            "tokens": dict(options.tokens),
         },
     )
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from slowwave.matching.vectors import neighbours, pairs_of
 from slowwave.operations import Inputs
+from slowwave.operations.options import NeighbourGraphOptions
 from slowwave.plans.report import Bars, Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import quotes
@@ -65,10 +66,11 @@ def build_graph(snapshot: Snapshot, memories: pa.Table, settings: Settings) -> N
     ids = memories["id"].combine_chunks()
     places = vectors.rows_of(ids) if len(ids) else np.empty(0, np.int64)
     has = np.flatnonzero(places >= 0)
+    options = settings.options("neighbour_graph", NeighbourGraphOptions)
     found = neighbours(
         vectors.matrix,
-        settings.operations.neighbour_graph.top_k,
-        settings.operations.neighbour_graph.similarity,
+        options.top_k,
+        options.similarity,
         places[has],
     )
     return NeighbourGraph(ids.take(pa.array(has)), *found)
@@ -78,14 +80,15 @@ def neighbour_graph(inputs: Inputs) -> Report:
     """Report each memory's nearest neighbours by stored vectors, their similarity, and the memories without a vector."""
     memories = active_memories(inputs.snapshot)
     graph = build_graph(inputs.snapshot, memories, inputs.settings)
-    n, floor = len(graph.ids), inputs.settings.operations.neighbour_graph.similarity
+    options = inputs.settings.options("neighbour_graph", NeighbourGraphOptions)
+    n, floor = len(graph.ids), options.similarity
     a, b, cosine = graph.pairs()
     degree = np.bincount(np.concatenate([a, b]), minlength=n)
     numbers: dict[str, int | float] = {
         "active memories": len(memories),
         "without a vector": len(memories) - n,
         "vector coverage": round(n / len(memories), 4) if len(memories) else 1.0,
-        "neighbours kept a memory": inputs.settings.operations.neighbour_graph.top_k,
+        "neighbours kept a memory": options.top_k,
         "similarity floor": floor,
         "with a neighbour": int((degree > 0).sum()),
         "pairs": len(a),

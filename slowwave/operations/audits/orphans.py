@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from slowwave.matching.graphs import EntityGraph, entity_graph, pagerank
 from slowwave.operations import Inputs
+from slowwave.operations.options import OrphansOptions
 from slowwave.plans.report import Bars, Finding, Report
 
 _TIE: Final = 1e-9
@@ -40,7 +41,8 @@ def orphans(inputs: Inputs) -> Report:
     entities, edges = models["live_entities"], models["live_relationships"]
     graph = entity_graph(entities["id"].combine_chunks(), edges, settings.cooccurrence_edge_weight)
     connected = graph.degree > 0
-    scores, cut = _scores(graph, connected, settings.operations.orphans.pr_percentile_threshold)
+    options = settings.options("orphans", OrphansOptions)
+    scores, cut = _scores(graph, connected, options.pr_percentile_threshold)
     seldom = entities["mention_count"].to_numpy() <= 1
     recalled = pc.is_in(entities["id"], value_set=models["recall_signals"]["row_id"].combine_chunks()).to_numpy()
     unused = seldom & ~recalled
@@ -71,7 +73,7 @@ def orphans(inputs: Inputs) -> Report:
         details={
             "isolated": len(isolated),
             "weak": len(weak),
-            "percentile": settings.operations.orphans.pr_percentile_threshold,
+            "percentile": options.pr_percentile_threshold,
             "interpolation": "linear",
             "pagerank_cut": cut,
             "cooccurrence_edge_weight": settings.cooccurrence_edge_weight,

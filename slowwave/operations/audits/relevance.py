@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.operations import Inputs
+from slowwave.operations.options import ArchiveStaleOptions
 from slowwave.operations.scoring import RelevanceScores, worth
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.rows import EXEMPT
@@ -32,7 +33,7 @@ def relevance(inputs: Inputs) -> Report:
     settings = inputs.settings
     found = worth(inputs.snapshot, settings)
     n = len(found.memories)
-    limits = settings.operations.archive_stale
+    limits = settings.options("archive_stale", ArchiveStaleOptions)
     faded = int((found.importance < limits.effective_importance).sum())
     low = int((found.relevance < limits.relevance_floor).sum())
     exempt = {f"exempt as {reason}": pc.sum(pc.equal(found.exempt, reason)).as_py() or 0 for reason in EXEMPT}
@@ -90,10 +91,11 @@ def _fading(found: RelevanceScores) -> NDArray[np.bool_]:
 def _unobserved(count: int, memories: int, settings: Settings) -> tuple[Finding, ...]:
     if not count:
         return ()
+    options = settings.options("archive_stale", ArchiveStaleOptions)
     return (
         Finding(
             f"{count:,} of {memories:,} active memories had no chance to be recalled yet: recalls were not logged for "
-            f"{settings.operations.archive_stale.min_age_hours:g} hours after they arrived. Their worth is counted from their dates alone, "
+            f"{options.min_age_hours:g} hours after they arrived. Their worth is counted from their dates alone, "
             "and `archive_stale` leaves them in recall."
         ),
     )

@@ -17,6 +17,7 @@ from slowwave.operations import Inputs
 from slowwave.plans.report import Bars, Finding, Report
 
 _SIDES = {"entity": "entities", "relationship": "relationships"}
+_DELTA = 0.5  # relative change of a type's count that is reported: below it lies the ordinary growth of a night
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class _Drift:
 
 def schema_drift(inputs: Inputs) -> Report:
     """Compare the types in use with those that the namespace declares, and with those of the previous night."""
-    settings, expertise = inputs.settings, inputs.settings.expertise
+    expertise = inputs.settings.expertise
     baseline = inputs.baselines.get("schema_drift")
     declared = {
         "entity": () if expertise is None else expertise.entity_types,
@@ -45,7 +46,7 @@ def schema_drift(inputs: Inputs) -> Report:
             _frequencies(inputs.models["type_census"], table),
             declared[side],
             _baseline_of(baseline, side),
-            settings.operations.schema_drift.frequency_delta_threshold,
+            _DELTA,
         )
         for side, table in _SIDES.items()
     ]
@@ -88,7 +89,7 @@ def schema_drift(inputs: Inputs) -> Report:
         ),
         details={
             **details,
-            "frequency_delta_threshold": settings.operations.schema_drift.frequency_delta_threshold,
+            "frequency_delta_threshold": _DELTA,
             "baseline": baseline is not None,
         },
     )

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs
+from slowwave.operations.options import PurgeExpiredOptions
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.rows import retired, retired_since
 from slowwave.snapshots.snapshot import Snapshot
@@ -82,7 +83,7 @@ class _Table:
 
 def tombstones(inputs: Inputs) -> Report:
     """Count retired rows that are still kept, with their age and the names that have the most of them."""
-    snapshot, retention = inputs.snapshot, inputs.settings.operations.purge_expired.retention_days
+    snapshot, retention = inputs.snapshot, inputs.settings.options("purge_expired", PurgeExpiredOptions).retention_days
     tables = [_table(snapshot, name, retention) for name in NAMES]
     total = sum(t.total for t in tables)
     details = {t.name: t.to_json() for t in tables}

@@ -16,6 +16,7 @@ from slowwave.changes.rows import live_ids
 from slowwave.matching.review import fenced, parsed, shown, visible
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply
+from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.items import decides_alone, why_asked
 from slowwave.plans.questions import SAID, Conflict
 from slowwave.snapshots.memories import version_texts
@@ -85,7 +86,7 @@ def read_sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Sett
         _sources_of(snapshot, {c for cs in chunks.values() for c in cs}),
         snapshot.taken_at,
         tuple(p.casefold() for p in settings.source_precedence),
-        settings.operations.resolve_conflicts.low_importance,
+        settings.options("resolve_conflicts", ResolveConflictsOptions).low_importance,
     )
 
 

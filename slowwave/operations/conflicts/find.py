@@ -28,6 +28,7 @@ from slowwave.operations.conflicts.rows import (
     things,
 )
 from slowwave.operations.conflicts.stated import ending_conflicts, endings, replacements, stated_conflicts
+from slowwave.operations.options import ContradictionsOptions, NeighbourGraphOptions
 from slowwave.operations.scoring import Predicate, Verdict, weigh
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.rows import SAYS, live_facts, recorded_facts
@@ -63,8 +64,9 @@ def find_conflicts(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
     for an audit and a planner of one night.
     """
     tables = [snapshot.table(name) for name in _TABLES]
-    chosen, graph = settings.operations.contradictions, settings.operations.neighbour_graph
-    marked = settings.operations.mark_ended_statements.enabled
+    chosen = settings.options("contradictions", ContradictionsOptions)
+    graph = settings.options("neighbour_graph", NeighbourGraphOptions)
+    marked = settings.switch("mark_ended_statements") is not False
     asked = (snapshot.taken_at, chosen.similarity_threshold, graph.top_k, graph.similarity, marked)
     given = [*tables, snapshot.vectors["memory_vectors"].matrix]
     return snapshot.answers.find_once("conflicts", given, asked, lambda: _find(snapshot, settings))
@@ -80,11 +82,11 @@ def _find(snapshot: Snapshot, settings: Settings) -> FoundConflicts:
         _of_edges(weigh(_numbers(edges.source), edges.table["relationship_type"], _numbers(edges.target))),
         {p.key: p.verdict for p in weigh(*(recorded[c] for c in SAYS))},
     )
-    threshold = settings.operations.contradictions.similarity_threshold
+    threshold = settings.options("contradictions", ContradictionsOptions).similarity_threshold
     found = [
         *edge_conflicts(edges, entities, snapshot.table("entity_aliases"), takes, threshold, tally),
         *fact_conflicts(facts, entities, takes, things(entities, parts_of(edges)), tally),
-        *conflicts_of_memories(snapshot, settings, tally, longer=not settings.operations.mark_ended_statements.enabled),
+        *conflicts_of_memories(snapshot, settings, tally, longer=settings.switch("mark_ended_statements") is False),
     ]
     pairs: dict[tuple[str, str, str], Conflict] = {}
     for conflict in found:

@@ -29,6 +29,7 @@ from slowwave.operations.conflicts.rows import (
     pack,
     pairs_within,
 )
+from slowwave.operations.options import NeighbourGraphOptions
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
@@ -101,10 +102,11 @@ def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> Se
     pair. The last answer is cached as long as its tables exist.
     """
     given = (snapshot.table("memories"), snapshot.table("memory_versions"), snapshot.vectors["memory_vectors"].matrix)
+    options = settings.options("neighbour_graph", NeighbourGraphOptions)
     found, numbers = snapshot.answers.find_once(
         "conflicts of memories",
         given,
-        (settings.operations.neighbour_graph.top_k, settings.operations.neighbour_graph.similarity),
+        (options.top_k, options.similarity),
         lambda: _find(snapshot, settings),
     )
     for name, count in numbers.items():
@@ -140,10 +142,11 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
             *(codes(memories[c])[0] for c in ("pinned", "visibility", "sensitivity")),
         ),
     )
+    options = settings.options("neighbour_graph", NeighbourGraphOptions)
     near = neighbours_within(
         vectors.matrix,
-        settings.operations.neighbour_graph.top_k,
-        settings.operations.neighbour_graph.similarity,
+        options.top_k,
+        options.similarity,
         places[rows.first],
         block.astype(np.int64)[rows.first],
     )

@@ -6,48 +6,28 @@ Each planner is one module with a function of its name. ``OPERATIONS`` declares 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from pydantic import BaseModel, Field
-
+from slowwave.matching.options import DedupeEntitiesOptions, RecomputeCentroidsOptions
 from slowwave.operations.operation import FIRST, MEMORIES, Compares, Operation
+from slowwave.operations.options import (
+    ArchiveStaleOptions,
+    BackfillTagsOptions,
+    CommunitySummariesOptions,
+    ConsolidateClustersOptions,
+    DecayTransitionOptions,
+    DedupeMemoriesOptions,
+    GcReferencesOptions,
+    NormalizeSchemaOptions,
+    PrivacyOptions,
+    PromoteMemoriesOptions,
+    PruneEdgesOptions,
+    PurgeExpiredOptions,
+    RedactOrQuarantineOptions,
+    ReembedOptions,
+    ResolveConflictsOptions,
+)
 from slowwave.plans.permitted import OF_ENTITIES, OF_MEMORIES, Permit
-
-
-class SmallTalkOptions(BaseModel):
-    """Options of ``archive_small_talk``."""
-
-    min_age_hours: float = Field(default=24.0, ge=0, description="Age that small talk has before it is archived.")
-    max_per_night: int = Field(default=1_000, ge=1, description="Memories of small talk that a night archives.")
-
-
-class PrivacyOptions(BaseModel):
-    """Options of ``backfill_privacy``."""
-
-    classes: tuple[Literal["credentials", "financial", "health", "legal", "contact", "personal"], ...] = Field(
-        default=("credentials", "financial", "health", "legal", "contact", "personal"),
-        description="Privacy classes that memories may get.",
-    )
-
-
-class TopicOptions(BaseModel):
-    """Options of ``topic_memories``."""
-
-    min_statements: int = Field(default=3, ge=2, le=20, description="Statements that a topic needs.")
-    matter_deviations: float = Field(
-        default=4.0,
-        ge=1,
-        le=20,
-        description="Standard deviations above the embedding model's cosine of unrelated texts that every two statements lie at least.",
-    )
-    max_tokens: int = Field(default=300, ge=50, le=2_000, description="Tokens of a topic memory.")
-    max_topics_per_run: int = Field(
-        default=100, ge=1, le=1_000, description="Topics a night, as far as the cap of what a plan may retire reaches."
-    )
-    cooldown_days: int = Field(
-        default=7, ge=1, le=90, description="Days until a topic memory may take up new statements."
-    )
-
 
 OPERATIONS: Final[tuple[Operation[Any], ...]] = (
     Operation(
@@ -95,7 +75,6 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         models=("recall_signals",),
         after=("supersede_facts",),
         permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1, tidies=True),),
-        options=SmallTalkOptions,
     ),
     Operation(
         "archive_stale",
@@ -111,6 +90,8 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         models=("recall_signals",),
         after=("absolutize_dates",),
         permits=(Permit("set_state", {"memories"}, only={"state"}, retires=1),),
+        switch=False,
+        options=ArchiveStaleOptions,
     ),
     Operation(
         "backfill_privacy",
@@ -139,6 +120,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         models=("recall_signals", "recall_signals_compat"),
         after=("promote_memories",),
         permits=(Permit("set_attributes", {"memories"}, only={"tags"}),),
+        options=BackfillTagsOptions,
     ),
     Operation(
         "community_summaries",
@@ -157,6 +139,8 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         permits=(Permit("insert_summary", {"communities"}, retires=None),),
         khora=("vectorcypher_community_summary",),
         planted=("communities",),
+        switch=False,
+        options=CommunitySummariesOptions,
     ),
     Operation(
         "consolidate_clusters",
@@ -173,6 +157,8 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         weekly=True,
         permits=(Permit("insert_summary", {"memories"}, beside=OF_MEMORIES, retires=None),),
         compares=MEMORIES,
+        switch=False,
+        options=ConsolidateClustersOptions,
     ),
     Operation(
         "decay_transition",
@@ -202,6 +188,8 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
             Permit("new_version", {"memories"}, beside=OF_MEMORIES),
             Permit("set_state", {"memories"}, "medium", only={"state", "stage"}, retires=1),
         ),
+        switch=False,
+        options=DecayTransitionOptions,
     ),
     Operation(
         "dedupe_entities",
@@ -223,6 +211,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         compares=Compares("entity_vectors", "entities", alone=False),
         khora=("vectorcypher_dedupe_entities",),
         planted=("duplicates", "merge traps"),
+        options=DedupeEntitiesOptions,
     ),
     Operation(
         "dedupe_facts",
@@ -254,6 +243,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         compares=MEMORIES,
         khora=("cluster_events", "chronicle_event_clustering"),
         planted=("duplicate events",),
+        options=DedupeMemoriesOptions,
     ),
     Operation(
         "gc_references",
@@ -269,6 +259,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         permits=(Permit("filter_references", {"entities", "relationships", "memories", "memory_facts"}),),
         khora=("vectorcypher_source_chunk_ids_gc",),
         planted=("dead references",),
+        options=GcReferencesOptions,
     ),
     Operation(
         "mark_ended_statements",
@@ -300,6 +291,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         ),
         khora=("vectorcypher_normalize_schema",),
         planted=("drifted types",),
+        options=NormalizeSchemaOptions,
     ),
     Operation(
         "promote_memories",
@@ -314,6 +306,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         models=("recall_signals", "recall_signals_compat"),
         after=("archive_stale",),
         permits=(Permit("set_state", {"memories"}, beside={"promotions"}, only={"ring"}, ends={"promotions"}),),
+        options=PromoteMemoriesOptions,
     ),
     Operation(
         "prune_edges",
@@ -330,6 +323,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         permits=(Permit("invalidate_rows", {"relationships"}, retires=1),),
         khora=("vectorcypher_prune_edges",),
         planted=("weak edges",),
+        options=PruneEdgesOptions,
     ),
     Operation(
         "purge_expired",
@@ -358,6 +352,8 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         ),
         khora=("compact_facts", "chronicle_fact_compaction"),
         planted=("expired rows",),
+        switch=False,
+        options=PurgeExpiredOptions,
     ),
     Operation(
         "recompute_centroids",
@@ -371,6 +367,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         after=("dedupe_entities",),
         permits=(Permit("set_vector", {"entity_vectors"}),),
         khora=("vectorcypher_centroid_recompute",),
+        options=RecomputeCentroidsOptions,
     ),
     Operation(
         "redact_or_quarantine",
@@ -389,6 +386,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
             Permit("set_state", {"memories"}, "medium", only={"state"}, retires=1),
             Permit("new_version", {"memories"}, "medium", beside=OF_MEMORIES),
         ),
+        options=RedactOrQuarantineOptions,
     ),
     Operation(
         "reembed",
@@ -402,6 +400,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         reads=("memories", "memory_versions", "chunks", "memory_vectors", "chunk_vectors"),
         after=("decay_transition",),
         permits=(Permit("set_vector", {"memory_vectors", "chunk_vectors"}),),
+        options=ReembedOptions,
     ),
     Operation(
         "resolve_conflicts",
@@ -421,6 +420,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         compares=replace(MEMORIES, alone=False),
         khora=("vectorcypher_contradiction_reconcile",),
         planted=("conflicts to resolve",),
+        options=ResolveConflictsOptions,
     ),
     Operation(
         "supersede_facts",
@@ -449,7 +449,6 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         after=("consolidate_clusters", "absolutize_dates"),
         switch=False,
         permits=(Permit("insert_summary", {"memories"}, beside=OF_MEMORIES, retires=None),),
-        options=TopicOptions,
         compares=MEMORIES,
     ),
 )

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 
 from slowwave.changes.rows import set_columns, set_vector
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import ReembedOptions
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories
@@ -48,7 +49,7 @@ class _Found:
 
 def accept_external_edits(inputs: Inputs) -> Proposal:
     """Propose to mark memories that an outside dreamer rewrote as seen, and to renew the vectors of their texts."""
-    snapshot, limit = inputs.snapshot, inputs.settings.operations.reembed.max_per_night
+    snapshot, limit = inputs.snapshot, inputs.settings.options("reembed", ReembedOptions).max_per_night
     active = active_memories(snapshot)
     found = _find(_candidates(active), _recorded(inputs, active))
     taken = sorted(found.marks)[:limit]

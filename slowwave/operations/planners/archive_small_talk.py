@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal
-from slowwave.operations.planners import SmallTalkOptions
 from slowwave.operations.rejections import REJECTED, open_conflicts, rejected_subjects
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
@@ -38,6 +37,8 @@ OPERATION: Final = "archive_small_talk"
 _RESTS_ON: Final = (*RESTS_ON, "valid_from")
 _QUOTED: Final = 200  # characters
 _SHOWN: Final = 10
+_MIN_AGE_HOURS: Final = 24.0  # a conversation of today may still refer to it
+_MAX_PER_NIGHT: Final = 1_000  # so that the items of one night stay readable; the next night takes up the rest
 
 Mask = NDArray[np.bool_]
 
@@ -45,15 +46,14 @@ Mask = NDArray[np.bool_]
 def archive_small_talk(inputs: Inputs) -> Proposal:
     """Propose to archive greetings, thanks, courtesies and empty questions: they leave recall and stay in the store."""
     snapshot = inputs.snapshot
-    options = inputs.settings.options(OPERATION, SmallTalkOptions)
     memories = active_memories(snapshot)
     start = pc.coalesce(memories["valid_from"], memories["recorded_at"])
-    until = snapshot.taken_at - timedelta(hours=options.min_age_hours)
+    until = snapshot.taken_at - timedelta(hours=_MIN_AGE_HOURS)
     signals = inputs.models["recall_signals"]
     selected = signals.filter(pc.greater(signals["selections"], 0))["row_id"]
     disputed = sorted({id_ for pair in open_conflicts(snapshot, "memories") for id_ in pair})
     reasons: dict[str, Mask] = {
-        **exemptions(snapshot, inputs.settings),
+        **exemptions(snapshot),
         "too young": pc.greater(start, pa.scalar(until, start.type)).to_numpy(),
         "selected in the window": _among(memories["id"], selected),
         "promoted": _among(memories["id"], snapshot.live("promotions")["memory_id"]),
@@ -71,8 +71,8 @@ def archive_small_talk(inputs: Inputs) -> Proposal:
     )  # before the limit: a rejected item must not take the place of another
     proposed = [i for i in items if not refused or i.subject() not in refused]
     numbers[REJECTED] = len(items) - len(proposed)
-    numbers["left for another night"] = max(0, len(proposed) - options.max_per_night)
-    proposed = proposed[: options.max_per_night]
+    numbers["left for another night"] = max(0, len(proposed) - _MAX_PER_NIGHT)
+    proposed = proposed[:_MAX_PER_NIGHT]
     numbers["tokens"] = sum(int(str(i.evidence["tokens"])) for i in proposed)
     numbers["items"] = len(proposed)
     headline = (

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import ArchiveStaleOptions
 from slowwave.operations.rejections import open_conflicts, rejected_subjects
 from slowwave.operations.scoring import Bools, RelevanceScores, worth
 from slowwave.plans.items import Decision, Item, ask_unless_measured
@@ -53,11 +54,12 @@ def archive_stale(inputs: Inputs) -> Proposal:
     }
     items = _items(snapshot, found, chosen.rows, settings)
     numbers["items"] = len(items)
+    options = settings.options("archive_stale", ArchiveStaleOptions)
     return Proposal(
         tuple(items),
         Report(
             OPERATION,
-            f"{len(items):,} of {len(found.memories):,} active memories would be archived ({settings.operations.archive_stale.policy}).",
+            f"{len(items):,} of {len(found.memories):,} active memories would be archived ({options.policy}).",
             numbers=numbers,
             findings=(*_unobserved(chosen.kept[_UNOBSERVED], settings), *_pinned(found, settings)),
         ),
@@ -88,10 +90,11 @@ def _choose(inputs: Inputs) -> _Chosen:
     snapshot, settings = inputs.snapshot, inputs.settings
     found = worth(snapshot, settings)
     ids = found.memories["id"]
-    natural = settings.operations.archive_stale.policy == "natural_selection"
+    options = settings.options("archive_stale", ArchiveStaleOptions)
+    natural = options.policy == "natural_selection"
     worthless = _least_relevant(found, settings) if natural else _stale(found, settings)
     reasons = {
-        "too young": found.age_hours < settings.operations.archive_stale.min_age_hours,
+        "too young": found.age_hours < options.min_age_hours,
         _UNOBSERVED: found.is_unobserved(settings),
         "recalled in the window": _among(ids, inputs.models["recall_signals"]["row_id"]),
         "promoted": _among(ids, snapshot.live("promotions")["memory_id"]),
@@ -106,7 +109,8 @@ def _choose(inputs: Inputs) -> _Chosen:
 
 def _stale(found: RelevanceScores, settings: Settings) -> Bools:
     unread = found.memories["access_count"].to_numpy() == 0
-    return _fading(found) & unread & (found.importance < settings.operations.archive_stale.effective_importance)
+    options = settings.options("archive_stale", ArchiveStaleOptions)
+    return _fading(found) & unread & (found.importance < options.effective_importance)
 
 
 def _least_relevant(found: RelevanceScores, settings: Settings) -> Bools:
@@ -118,10 +122,8 @@ def _least_relevant(found: RelevanceScores, settings: Settings) -> Bools:
     first = np.searchsorted(ring, ring)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order)) - first
-    return fading & (
-        (found.relevance < settings.operations.archive_stale.relevance_floor)
-        | (rank >= settings.operations.archive_stale.ring_cap)
-    )
+    options = settings.options("archive_stale", ArchiveStaleOptions)
+    return fading & ((found.relevance < options.relevance_floor) | (rank >= options.ring_cap))
 
 
 def _fading(found: RelevanceScores) -> Bools:
@@ -150,7 +152,7 @@ def _items(snapshot: Snapshot, found: RelevanceScores, rows: list[int], settings
         stands_for = absorbed.get(id_, 0)
         evidence: dict[str, object] = {
             "names": [quote(text, _QUOTED)],
-            "policy": settings.operations.archive_stale.policy,
+            "policy": settings.options("archive_stale", ArchiveStaleOptions).policy,
             "ring": ring,
             "age_hours": round(float(found.age_hours[row]), 1),
             "effective_importance": round(float(found.importance[row]), 4),
@@ -173,10 +175,11 @@ def _unobserved(kept: int, settings: Settings) -> tuple[Finding, ...]:
     """Report how many memories stay because they could not have been recalled, and what changes that."""
     if not kept:
         return ()
+    options = settings.options("archive_stale", ArchiveStaleOptions)
     return (
         Finding(
             f"{kept:,} memories would be stale by their dates and stay: recalls were not logged for "
-            f"{settings.operations.archive_stale.min_age_hours:g} hours after they arrived, so the missing recall says nothing. Let agents "
+            f"{options.min_age_hours:g} hours after they arrived, so the missing recall says nothing. Let agents "
             "log their recalls; these memories are considered once that has gone on for so long."
         ),
     )
@@ -186,8 +189,9 @@ def _pinned(found: RelevanceScores, settings: Settings) -> tuple[Finding, ...]:
     """Return a finding about pinned memories that would be stale if they were not pinned."""
     pinned = pc.equal(found.exempt, "pinned").to_numpy(zero_copy_only=False)
     unread = found.memories["access_count"].to_numpy() == 0
-    old = found.age_hours >= settings.operations.archive_stale.min_age_hours
-    stale = pinned & unread & old & (found.faded < settings.operations.archive_stale.effective_importance)
+    options = settings.options("archive_stale", ArchiveStaleOptions)
+    old = found.age_hours >= options.min_age_hours
+    stale = pinned & unread & old & (found.faded < options.effective_importance)
     if not stale.any():
         return ()
     rows = tuple(found.memories["id"].filter(pa.array(stale)).to_pylist())

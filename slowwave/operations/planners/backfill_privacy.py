@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal
-from slowwave.operations.planners import PrivacyOptions
+from slowwave.operations.options import PrivacyOptions
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories

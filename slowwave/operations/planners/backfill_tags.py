@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from slowwave.changes.cells import Value
 from slowwave.changes.rows import set_columns
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import BackfillTagsOptions
 from slowwave.operations.planners.promote_memories import promote_memories
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
@@ -68,10 +69,10 @@ def backfill_tags(inputs: Inputs) -> Proposal:
 
 
 def _in_scope(inputs: Inputs, memories: pa.Table) -> pa.Table:
-    if inputs.settings.operations.backfill_tags.scope == "all":
+    if inputs.settings.options("backfill_tags", BackfillTagsOptions).scope == "all":
         return memories
     known = set(inputs.snapshot.live("promotions")["memory_id"].to_pylist())
-    if inputs.settings.operations.promote_memories.enabled:  # so that the night after has nothing to tag
+    if inputs.settings.switch("promote_memories") is not False:  # so that the night after has nothing to tag
         tonight = (i for i in promote_memories(inputs).items if i.decision == Decision.PROMOTE)
         known.update(item.mutation.rows[0].id for item in tonight)
     promoted = pc.is_in(memories["id"], value_set=pa.array(sorted(known), pa.string()))

@@ -5,7 +5,7 @@ A summary is valid as long as its community has exactly the same members. Bounda
 
 The planner summarizes every community of at least ``min_size`` live entities (khora 8.11, corrected).
 
-Communities are those of ``entity_graph`` at ``resolution``. A community without a live summary of exactly its members gets one, which
+Communities are those of ``entity_graph``. A community without a live summary of exactly its members gets one, which
 replaces those whose members are mostly its own (Jaccard of at least a half); a live summary without a community ends. Without a model its
 sentences are taken from the sources. With ``inputs.writer`` a model is called once per community, the largest first, within
 ``inputs.budget``; if its endpoint fails, or none of its answer is valid, the sentences come from the sources as well. A community for
@@ -32,6 +32,7 @@ from slowwave.matching.review import fenced, visible
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, ask_within, object_in
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import CommunitySummariesOptions
 from slowwave.operations.rejections import REJECTED, open_conflicts, rejected_subjects
 from slowwave.operations.summary_text import EXTRACTIVE, LONGEST_DOCUMENT, UNSENT, Attempts
 from slowwave.plans.items import Decision, Item, ask_unless_measured
@@ -401,7 +402,8 @@ def community_summaries(inputs: Inputs) -> Proposal:
     live = _live(snapshot, ids)
     labels = _labels(inputs, graph, live, len(ids))
     sizes = np.bincount(labels, minlength=1 if len(labels) else 0)
-    large = frozenset(np.flatnonzero(sizes >= settings.operations.community_summaries.min_size).tolist())
+    options = settings.options("community_summaries", CommunitySummariesOptions)
+    large = frozenset(np.flatnonzero(sizes >= options.min_size).tolist())
     fate = _fate(live, labels, sizes, large)
     groups = _groups(ids, labels, large - fate.unchanged, fate)
     allowed = _not_rejected(snapshot, groups)
@@ -426,9 +428,7 @@ def community_summaries(inputs: Inputs) -> Proposal:
         "new": sum(not g.replaced for g, _, _ in made.summaries),
         "replaced": sum(bool(g.replaced) for g, _, _ in made.summaries),
         "ended": len(fate.ending),
-        "modularity": modularity(
-            labels, graph.source, graph.target, graph.weight, settings.operations.community_summaries.resolution
-        ),
+        "modularity": modularity(labels, graph.source, graph.target, graph.weight),
         "items": len(items),
     }
     return Proposal(
@@ -454,21 +454,11 @@ def _labels(inputs: Inputs, graph: EntityGraph, live: _Live, n: int) -> np.ndarr
 
     A member of several live summaries belongs to the newest.
     """
-    settings = inputs.settings
-    found = communities(
-        np.arange(n), graph.source, graph.target, graph.weight, settings.operations.community_summaries.resolution
-    )
+    least = inputs.settings.options("community_summaries", CommunitySummariesOptions).min_size
+    found = communities(np.arange(n), graph.source, graph.target, graph.weight)
     before = np.full(n, -1, np.int64)
     before[live.place[::-1]] = live.row[::-1]
-    return steady(
-        found,
-        before,
-        graph.source,
-        graph.target,
-        graph.weight,
-        settings.operations.community_summaries.resolution,
-        settings.operations.community_summaries.min_size,
-    )
+    return steady(found, before, graph.source, graph.target, graph.weight, least=least)
 
 
 def _fate(live: _Live, labels: np.ndarray, sizes: np.ndarray, large: frozenset[int]) -> _Fate:
@@ -530,7 +520,7 @@ def _shown(
     )
     label = rows["label"].to_numpy()
     rank = np.arange(len(label)) - np.searchsorted(label, label)
-    few = rank < inputs.settings.operations.community_summaries.max_members_per_prompt
+    few = rank < inputs.settings.options("community_summaries", CommunitySummariesOptions).max_members_per_prompt
     rows = rows.filter(pa.array(few))
     members: dict[int, list[Member]] = defaultdict(list)
     for r in rows.select(["label", "id", "name", "entity_type", "description"]).to_pylist():
@@ -566,7 +556,7 @@ def _ties(inputs: Inputs, graph: EntityGraph, labels: np.ndarray, ranks: np.ndar
 def _summarize(inputs: Inputs, groups: Sequence[_Group], shown: Mapping[int, Community]) -> _Summaries:
     """Write the summaries of the communities, in order, with the model as long as it answers and the budget suffices."""
     made, writer = _Summaries(), inputs.writer
-    if writer is None and inputs.settings.operations.community_summaries.model:
+    if writer is None and inputs.settings.options("community_summaries", CommunitySummariesOptions).model:
         made.no_writer = len(groups)
         return made
     for group in groups:

@@ -31,6 +31,7 @@ from slowwave.changes.cells import Value
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import NewVersion, new_versions, set_columns
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import DecayTransitionOptions
 from slowwave.operations.planners.archive_stale import OPERATION as ARCHIVE
 from slowwave.operations.planners.archive_stale import leaving
 from slowwave.operations.registry import runs_tonight
@@ -82,7 +83,7 @@ def decay_transition(inputs: Inputs) -> Proposal:
     forgotten = sum(i.evidence["to"] == STAGES[-1] for i in proposed)
     numbers: dict[str, int | float] = {
         "live memories": len(memories),
-        **{name: int(mask.sum()) for name, mask in exemptions(snapshot, settings).items()},
+        **{name: int(mask.sum()) for name, mask in exemptions(snapshot).items()},
         "due": int(due.sum()),
         "held back by screening": len(going_on) - len(steps),
         **{f"{stage} due": int((plan.stage[due] == n).sum()) for n, stage in enumerate(STAGES[:-1])},
@@ -127,7 +128,7 @@ class _Step:
         return next_stage(self.stage)
 
     def too_long(self, settings: Settings) -> bool:
-        return count(self.text) > settings.operations.decay_transition.tokens.get(self.to, 0)
+        return count(self.text) > settings.options("decay_transition", DecayTransitionOptions).tokens.get(self.to, 0)
 
 
 def _shorten(
@@ -148,7 +149,7 @@ def _shorten(
         elif not absent:
             text = _dated(step, settings)
             source = Source(step.id, text, step.row["valid_from"])
-            room = settings.operations.decay_transition.tokens.get(step.to, 0)
+            room = settings.options("decay_transition", DecayTransitionOptions).tokens.get(step.to, 0)
             said = writing.shorten([source], room, may_lose=True, asked=asked.get(step.id, ()))
             if said is not None:
                 found[step.id] = said if said.text and count(said.text) < count(step.text) else None

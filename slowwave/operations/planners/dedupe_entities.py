@@ -30,6 +30,7 @@ from slowwave.matching.compare import NAME_LEVELS, shared
 from slowwave.matching.entities import UNTYPED, compared_as, namesakes
 from slowwave.matching.match import Matches, Pair, match
 from slowwave.matching.names import fold
+from slowwave.matching.options import RecomputeCentroidsOptions
 from slowwave.matching.review import (
     CONTESTED,
     ONE_SIDED,
@@ -41,6 +42,7 @@ from slowwave.matching.review import (
     judge,
 )
 from slowwave.models.embedder import entity_text
+from slowwave.models.panel import JUDGE_TOKENS, MOST_JUDGED
 from slowwave.operations import Proposal
 from slowwave.operations.operation import Inputs
 from slowwave.operations.planners.recompute_centroids import centroid_decision
@@ -108,7 +110,7 @@ def new_vectors(
     If ``operations.recompute_centroids.enabled`` is off, the survivor keeps its vector.
     """
     vectors = inputs.snapshot.vectors["entity_vectors"]
-    if not inputs.settings.operations.recompute_centroids.enabled:
+    if inputs.settings.switch("recompute_centroids") is False:
         return [("off", None)] * len(groups)
     if not vectors.model:
         return [("no_vectors", None)] * len(groups)
@@ -397,9 +399,9 @@ def _judge(
     return judge(
         questions,
         inputs.judges,
-        budget=settings.judge_token_budget,
+        budget=JUDGE_TOKENS,
         confidence=settings.judge_confidence,
-        pairs=settings.judge_pairs,
+        pairs=MOST_JUDGED,
         run_budget=inputs.budget,
         operation=OPERATION,
     )
@@ -473,7 +475,7 @@ def _thresholds(matches: Matches) -> tuple[Finding, ...]:
 
 def _multimodal(inputs: Inputs, matches: Matches) -> Iterable[Finding]:
     """Yield findings for up to ``_SOURCES`` clusters whose vectors are too far apart to merge, and one for the rest."""
-    least = inputs.settings.operations.recompute_centroids.min_intra_cluster_cosine
+    least = inputs.settings.options("recompute_centroids", RecomputeCentroidsOptions).min_intra_cluster_cosine
     for ids in matches.multimodal[:_SOURCES]:
         yield Finding(
             f"{len(ids):,} entities have names and attributes of one entity, but two of their vectors have a cosine under {least:g}: "

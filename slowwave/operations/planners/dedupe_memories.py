@@ -33,6 +33,7 @@ from slowwave.changes.merges import Alike, merge_memories
 from slowwave.changes.rows import live_ids
 from slowwave.matching.vectors import FEW, cosines, neighbours, pairs_above, pairs_of, share_above, unit_rows
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import DedupeMemoriesOptions
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.registry import runs_tonight
 from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
@@ -283,14 +284,15 @@ class KindRule:
 
 def rules(settings: Settings) -> tuple[KindRule, ...]:
     """Return the rules: events (khora: .95 within 7 days) unless switched off, and all other kinds (mnemo: .92)."""
+    options = settings.options("dedupe_memories", DedupeMemoriesOptions)
     events = KindRule(
         _EVENT,
-        settings.operations.dedupe_memories.events_cosine_threshold,
-        settings.operations.dedupe_memories.events_window_days,
+        options.events_cosine_threshold,
+        options.events_window_days,
         loose=True,
     )
-    others = KindRule("", settings.operations.dedupe_memories.cosine_threshold)
-    return (events, others) if settings.operations.dedupe_memories.events_enabled else (others,)
+    others = KindRule("", options.cosine_threshold)
+    return (events, others) if options.events_enabled else (others,)
 
 
 def dedupe_memories(inputs: Inputs) -> Proposal:

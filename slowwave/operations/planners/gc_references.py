@@ -9,6 +9,7 @@ from collections import defaultdict
 
 from slowwave.changes.rows import as_ids, filter_references
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import GcReferencesOptions
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 
@@ -16,7 +17,7 @@ from slowwave.plans.report import Report
 def gc_references(inputs: Inputs) -> Proposal:
     """Propose to remove dead chunk and document ids from the provenance of live rows; every live id stays."""
     dead = inputs.models["dead_references"]
-    least = inputs.settings.operations.gc_references.min_dead
+    least = inputs.settings.options("gc_references", GcReferencesOptions).min_dead
     names = ("table_name", "row_id", "dead_ids")
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for table, row, ids in zip(*(dead[n].to_pylist() for n in names), strict=True):

@@ -23,6 +23,7 @@ from slowwave.changes.merges import Merge, merge_rows, survivor_first
 from slowwave.changes.rows import TYPES, rename_type
 from slowwave.matching.names import fold_all
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import NormalizeSchemaOptions
 from slowwave.operations.rejections import open_conflicts, rejected_pairs, rejected_subjects
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
@@ -68,16 +69,9 @@ def normalize_schema(inputs: Inputs) -> Proposal:
 
 def mapping(settings: Settings, side: str) -> dict[str, str]:
     """Map old to new types of one side: the common mapping, overlaid by its own; identities and empty names are left out."""
-    own = (
-        settings.operations.normalize_schema.entity_types
-        if side == "entities"
-        else settings.operations.normalize_schema.relationship_types
-    )
-    return {
-        old: new
-        for old, new in {**settings.operations.normalize_schema.mapping, **own}.items()
-        if new.strip() and old != new
-    }
+    options = settings.options("normalize_schema", NormalizeSchemaOptions)
+    own = options.entity_types if side == "entities" else options.relationship_types
+    return {old: new for old, new in {**options.mapping, **own}.items() if new.strip() and old != new}
 
 
 def _renamed(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> dict[str, str]:

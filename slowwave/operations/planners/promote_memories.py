@@ -7,7 +7,7 @@ finding of screening in the text. Memories that fail a gate are left out before 
 rejected or blocked delay no other memory. A night promotes once, at most ``max_per_night``: if it is planned again after some of them
 were applied, the others are left for the next one.
 
-A promotion is revoked when its memory is retired or archived, or scores below ``revoke_score``; not for its score if the memory is
+A promotion is revoked when its memory is retired or archived, or scores below ``_REVOKE_SCORE``; not for its score if the memory is
 pinned, or if nothing at all was recalled in the window. Cost: a pass over memories and the model; texts are screened until the night's
 limit is reached.
 
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from slowwave.changes.rows import Promotion, promote, revoke
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import PromoteMemoriesOptions
 from slowwave.operations.rejections import REJECTED, rejected_subjects
 from slowwave.operations.scoring import Bools, MemorySignals, score_memories
 from slowwave.plans.items import Decision, Item, ask_unless_measured
@@ -46,6 +47,8 @@ NIGHT: Final = timedelta(hours=12)
 _BATCH: Final = 256
 _PLANNED: Final = "planned_at"  # among a promotion's figures: seconds since 1970
 _QUOTED: Final = 200  # characters
+_MIN_DAYS: Final = 2  # distinct days with recalls: nexo's code asks for one, which every recalled memory has
+_REVOKE_SCORE: Final = 0.1  # far below the score that a promotion needs, so that a pause of some weeks revokes nothing
 
 
 def promote_memories(inputs: Inputs) -> Proposal:
@@ -77,12 +80,13 @@ def _gated(inputs: Inputs, scored: MemorySignals, promoted: Bools, numbers: dict
     ``numbers`` counts for each gate the rows that it rejects of those that passed the gates before it.
     """
     settings = inputs.settings
+    options = settings.options("promote_memories", PromoteMemoriesOptions)
     gates = (
         ("promoted already", ~promoted),
-        ("too few recalls", scored.uses.recalls >= settings.operations.promote_memories.min_recalls),
-        ("too few days", scored.days >= settings.operations.promote_memories.min_days),
-        ("too few questions", scored.queries >= settings.operations.promote_memories.min_queries),
-        ("too low a score", scored.signals.score >= settings.operations.promote_memories.min_score),
+        ("too few recalls", scored.uses.recalls >= options.min_recalls),
+        ("too few days", scored.days >= _MIN_DAYS),
+        ("too few questions", scored.queries >= options.min_queries),
+        ("too low a score", scored.signals.score >= options.min_score),
     )
     left = scored.uses.recalls > 0
     for name, gate in gates:
@@ -97,7 +101,8 @@ def _promotions(
     """Return items for the best of ``order`` that no one has rejected and screening accepts, up to the limit of a night."""
     from slowwave.text.screening import unsafe  # its rules take a while to load
 
-    most = 0 if numbers["promoted this night already"] else inputs.settings.operations.promote_memories.max_per_night
+    options = inputs.settings.options("promote_memories", PromoteMemoriesOptions)
+    most = 0 if numbers["promoted this night already"] else options.max_per_night
     refused = rejected_subjects(inputs.snapshot, OPERATION)  # a rejected item must not take one of the night's places
     items: list[Item] = []
     findings: list[Finding] = []
@@ -153,9 +158,8 @@ def _items(
 def _revocations(inputs: Inputs, memories: pa.Table, scored: MemorySignals, promotions: pa.Table) -> list[Item]:
     """Return items for promotions that nothing supports; the promotion of a merged memory belongs to its survivor."""
     snapshot, settings = inputs.snapshot, inputs.settings
-    floor = min(
-        settings.operations.promote_memories.revoke_score, settings.operations.promote_memories.min_score
-    )  # else one night undoes the other for ever
+    options = settings.options("promote_memories", PromoteMemoriesOptions)
+    floor = min(_REVOKE_SCORE, options.min_score)  # else one night undoes the other for ever
     into = merged_into(snapshot, ("memories",))
     ends = {memory: chain(memory, into)[-1] for memory in promotions["memory_id"].to_pylist()}
     pinned = _among(memories, ends.values(), "pinned")

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from slowwave.changes.rows import NOW, invalidate_each, rows_where
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import PruneEdgesOptions
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
@@ -65,8 +66,9 @@ def prune_edges(inputs: Inputs) -> Proposal:
     snapshot, settings = inputs.snapshot, inputs.settings
     live = snapshot.live("relationships")
     edges = _edges(snapshot, live, settings)
-    weak = edges.confidence < settings.operations.prune_edges.confidence_threshold
-    least = settings.operations.prune_edges.score_threshold
+    options = settings.options("prune_edges", PruneEdgesOptions)
+    weak = edges.confidence < options.confidence_threshold
+    least = options.score_threshold
     faded = (edges.score < least) & (least > 0)
     dead, bare = (edges.chunks > 0) & (edges.live_chunks == 0), edges.chunks == 0
     candidate = (weak & (dead | bare)) | faded
@@ -100,7 +102,8 @@ def score(weight: Reals, age_days: Reals, half_life_days: float) -> Reals:
 
 
 def _edges(snapshot: Snapshot, live: pa.Table, settings: Settings) -> _Edges:
-    wanted = pa.array(settings.operations.prune_edges.target_predicates, pa.string())
+    options = settings.options("prune_edges", PruneEdgesOptions)
+    wanted = pa.array(options.target_predicates, pa.string())
     table = live.filter(pc.is_in(live["relationship_type"], value_set=wanted)).combine_chunks()
     newest = pc.max_element_wise(*(table[c].cast(pa.int64()) for c in ("valid_from", "recorded_at")))
     then = newest.to_numpy().astype(np.float64)
@@ -119,7 +122,7 @@ def _edges(snapshot: Snapshot, live: pa.Table, settings: Settings) -> _Edges:
         documents,
         table["confidence"].to_numpy().astype(np.float64),
         age,
-        score(weight, age, settings.operations.prune_edges.half_life_days),
+        score(weight, age, options.half_life_days),
         held[0] & held[1],
     )
 
@@ -145,6 +148,7 @@ def _items(
     mutations = invalidate_each(snapshot, "relationships", {str(r["id"]): NOW for r in rows}, _RESTS_ON)
     names = _names(snapshot, {str(r[end]) for r in rows for end in _ENDS})
     items: list[Item] = []
+    options = settings.options("prune_edges", PruneEdgesOptions)
     for place, row in zip(places.tolist(), rows, strict=True):
         decided = bool(prune[place])
         evidence: dict[str, object] = {
@@ -152,14 +156,14 @@ def _items(
             "source": names.get(row["source_entity_id"], ""),
             "target": names.get(row["target_entity_id"], ""),
             "confidence": row["confidence"],
-            "confidence_threshold": settings.operations.prune_edges.confidence_threshold,
+            "confidence_threshold": options.confidence_threshold,
             "chunks": int(edges.chunks[place]),
             "chunks_live": int(edges.live_chunks[place]),
             "reason": _reason(edges, place, decided=decided),
         }
-        if settings.operations.prune_edges.score_threshold > 0:
-            evidence |= {"weight": row["weight"], "half_life_days": settings.operations.prune_edges.half_life_days}
-            evidence |= {"score_threshold": settings.operations.prune_edges.score_threshold}
+        if options.score_threshold > 0:
+            evidence |= {"weight": row["weight"], "half_life_days": options.half_life_days}
+            evidence |= {"score_threshold": options.score_threshold}
             evidence |= {
                 "age_days": round(float(edges.age_days[place]), 1),
                 "score": round(float(edges.score[place]), 6),

@@ -28,6 +28,7 @@ from scipy.sparse.csgraph import connected_components
 
 from slowwave.changes.rows import POINTER, check_retention, purge_rows
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import PurgeExpiredOptions
 from slowwave.operations.rejections import open_conflicts
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
@@ -76,7 +77,7 @@ class _Expired:
 
 def purge_expired(inputs: Inputs) -> Proposal:
     """Propose to delete rows that were retired longer ago than the retention period."""
-    snapshot, days = inputs.snapshot, inputs.settings.operations.purge_expired.retention_days
+    snapshot, days = inputs.snapshot, inputs.settings.options("purge_expired", PurgeExpiredOptions).retention_days
     check_retention(days)
     named = _named_by_live(snapshot)
     found = [_expired(snapshot, name, days, named) for name in TABLES]

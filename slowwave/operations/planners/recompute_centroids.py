@@ -20,9 +20,11 @@ from rapidfuzz.distance import Levenshtein
 
 from slowwave.changes.cells import weighted_mean
 from slowwave.changes.rows import set_vector
+from slowwave.matching.options import RecomputeCentroidsOptions
 from slowwave.matching.vectors import unit_rows
 from slowwave.models.embedder import entity_text
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import ReembedOptions
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.store.settings import Settings
@@ -45,12 +47,10 @@ def centroid_decision(
     if len(names) < 2:
         return "skip_singleton", None
     units, kept = unit_rows(matrix) if len(matrix) else (matrix, np.empty(0, np.int64))
-    if (
-        len(units) > 1
-        and float((units @ units.T).min()) < settings.operations.recompute_centroids.min_intra_cluster_cosine
-    ):
+    options = settings.options("recompute_centroids", RecomputeCentroidsOptions)
+    if len(units) > 1 and float((units @ units.T).min()) < options.min_intra_cluster_cosine:
         return "skip_multimodal", None
-    limit = settings.operations.recompute_centroids.lev_threshold
+    limit = options.lev_threshold
     if int(process.cdist(names, names, scorer=Levenshtein.distance, score_cutoff=limit).max()) > limit:
         return "re_embed", None
     return "centroid", weighted_mean(units, mentions[kept]) if len(units) else None
@@ -74,7 +74,7 @@ def recompute_centroids(inputs: Inputs) -> Proposal:
         )
         return Proposal((), Report(OPERATION, headline, {**numbers, "items": 0}))
     rows = missing.select(["id", "name", "entity_type", "description"]).to_pylist()
-    rows = rows[: inputs.settings.operations.reembed.max_per_night]
+    rows = rows[: inputs.settings.options("reembed", ReembedOptions).max_per_night]
     texts = [entity_text(r["name"], r["entity_type"], r["description"] or "") for r in rows]
     matrix = embed(texts)
     of = {r["id"]: (text, vector) for r, text, vector in zip(rows, texts, matrix, strict=True)}

@@ -27,6 +27,7 @@ from slowwave.changes.cells import Value
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import REDACTION, NewVersion, new_versions, set_columns
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import RedactOrQuarantineOptions
 from slowwave.plans.items import Decision, Item, decides_alone
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.memories import active_memories
@@ -58,8 +59,9 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
     memories = active_memories(snapshot)
     numbers: dict[str, int] = {"active memories": len(memories)}
     held, pinned = _held(memories, settings, numbers)
-    waiting = held if settings.operations.redact_or_quarantine.policy == "warn" else []
-    acted = [] if settings.operations.redact_or_quarantine.policy == "warn" else held
+    options = settings.options("redact_or_quarantine", RedactOrQuarantineOptions)
+    waiting = held if options.policy == "warn" else []
+    acted = [] if options.policy == "warn" else held
     mutations = _quarantines(inputs, [h for h in acted if not h.text])
     mutations |= _redactions(inputs, [h for h in acted if h.text])
     items = tuple(
@@ -67,7 +69,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
             OPERATION,
             h.decision,
             mutations[h.id],
-            _evidence(h, settings.operations.redact_or_quarantine.policy),
+            _evidence(h, options.policy),
             risk="high" if h.decision == Decision.REVIEW else "medium",
         )
         for h in acted
@@ -122,7 +124,7 @@ def _decided(held: _Held, text: str, found: Sequence[Found], settings: Settings)
     """Return a memory with its next version, if it is to keep the rest of its text, and with the decision."""
     from slowwave.text.screening import proof, redact, without_passages
 
-    policy = settings.operations.redact_or_quarantine.policy
+    policy = settings.options("redact_or_quarantine", RedactOrQuarantineOptions).policy
     redacts = policy == "redact" and all(
         f.kind == "secret" or (f.kind == "hidden" and f.severity == "medium") for f in held.found
     )

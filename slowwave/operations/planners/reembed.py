@@ -26,6 +26,7 @@ from slowwave.changes.rows import set_vector
 from slowwave.models import Embed
 from slowwave.models.embedder import passage_text
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.options import ReembedOptions
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
@@ -56,7 +57,7 @@ class _Wanting:
 
 def reembed(inputs: Inputs) -> Proposal:
     """Propose vectors for memories and chunks without a vector of the namespace's model."""
-    snapshot, limit = inputs.snapshot, inputs.settings.operations.reembed.max_per_night
+    snapshot, limit = inputs.snapshot, inputs.settings.options("reembed", ReembedOptions).max_per_night
     active, chunks = active_memories(snapshot), snapshot.live("chunks")
     wanting = {
         "memory_vectors": _wanting(active["id"], active["text"], snapshot.vectors["memory_vectors"], inputs.focus),

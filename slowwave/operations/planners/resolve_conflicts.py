@@ -24,6 +24,7 @@ from typing import Final
 
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import Loss, lose_conflict
+from slowwave.models.panel import JUDGE_TOKENS, MOST_JUDGED
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.decide import (
     AUDIENCE,
@@ -48,6 +49,7 @@ from slowwave.operations.conflicts.decide import (
     strength,
 )
 from slowwave.operations.conflicts.find import find_conflicts
+from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.questions import SAID, Conflict
@@ -68,7 +70,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     open_: list[Conflict] = []
     decisions: list[tuple[Conflict, ConflictDecision]] = []
     sides = read_sides(snapshot, found.conflicts, settings)
-    policy = settings.operations.resolve_conflicts.policy
+    policy = settings.options("resolve_conflicts", ResolveConflictsOptions).policy
     for conflict in found.conflicts:
         earlier = verdicts.get(conflict.seen)
         if earlier is not None and not (earlier.person or earlier.resolution == "kept" or policy == "two_judges"):
@@ -78,7 +80,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
             counts["decided by a person" if earlier.person else "decided by judges before"] += 1
         elif earlier is not None:
             counts["deferred before" if earlier.resolution == "deferred" else "kept before"] += 1
-        elif settings.operations.supersede_facts.enabled and _replaced(conflict, sides):
+        elif settings.switch("supersede_facts") is not False and _replaced(conflict, sides):
             counts["left to supersede_facts"] += 1
         else:
             open_.append(conflict)
@@ -139,9 +141,9 @@ def _judge(inputs: Inputs, open_: Sequence[Conflict], sides: ConflictRows) -> Ju
     return judge_conflicts(
         questions,
         inputs.judges,
-        cap=settings.judge_token_budget,
+        cap=JUDGE_TOKENS,
         confidence=settings.judge_confidence,
-        pairs=settings.judge_pairs,
+        pairs=MOST_JUDGED,
         budget=inputs.budget,
         operation=OPERATION,
     )
@@ -259,7 +261,7 @@ def _report(
     counts: Mapping[str, int],
     judged: JudgedConflicts,
 ) -> Report:
-    policy = inputs.settings.operations.resolve_conflicts.policy
+    policy = inputs.settings.options("resolve_conflicts", ResolveConflictsOptions).policy
     resolved = sum(i.decision == Decision.RESOLVE for i in items)
     by_person = counts.get("decided by a person", 0)
     deferred = sum(v.decision == "defer" for v in judged.verdicts.values())
@@ -346,7 +348,7 @@ def _left_alone(count: int, namespace: str) -> tuple[Finding, ...]:
 
 def _silent(inputs: Inputs, open_: Sequence[Conflict]) -> tuple[Finding, ...]:
     """Return why nothing is proposed about open conflicts."""
-    policy = inputs.settings.operations.resolve_conflicts.policy
+    policy = inputs.settings.options("resolve_conflicts", ResolveConflictsOptions).policy
     if not open_ or (policy != "manual" and (policy != "two_judges" or inputs.judges)):
         return ()
     shown = f"`slowwave conflicts list {argument(inputs.snapshot.namespace)}`"

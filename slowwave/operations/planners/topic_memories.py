@@ -40,7 +40,6 @@ from slowwave.operations.consolidation import (
     near_pairs,
     rejected,
 )
-from slowwave.operations.planners import TopicOptions
 from slowwave.operations.summary_text import (
     ALIKE,
     STAGES,
@@ -446,6 +445,15 @@ _RIVALS: Final = 10  # groups looked at for each topic that a night may propose,
 _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
+_MIN_STATEMENTS: Final = 3  # as many as a summary of consolidate_clusters needs
+_MAX_TOKENS: Final = 300  # of one topic memory, as of a summary
+_MAX_TOPICS: Final = 100  # a night, as far as the cap of what a plan may retire reaches
+_COOLDOWN_DAYS: Final = 7  # until a topic memory may take up new statements
+_MATTER_DEVIATIONS: Final = 4.0
+"""Standard deviations above the embedding model's cosine of unrelated texts that every two statements lie at least. Fewer than for a
+summary, because the subject and half of the words of content agree as well (``docs/quality.md`` has the measurement)."""
+
+
 @dataclass(frozen=True, slots=True)
 class _WrittenTopic:
     """Topic with its text, and the rows that it states as history without retiring them, because they are retired already."""
@@ -458,23 +466,22 @@ class _WrittenTopic:
 def topic_memories(inputs: Inputs) -> Proposal:
     """Propose one memory for what was stated about a subject and matter over time: dated, cited statements with history."""
     settings, snapshot = inputs.settings, inputs.snapshot
-    options = settings.options(OPERATION, TopicOptions)
     numbers: dict[str, int | float] = {}
-    pool, said = _stating(candidates(snapshot, settings, numbers, topics_from=options.cooldown_days), numbers)
-    floor = floor_above(inputs, options.matter_deviations)
+    pool, said = _stating(candidates(snapshot, settings, numbers, topics_from=_COOLDOWN_DAYS), numbers)
+    floor = floor_above(inputs, _MATTER_DEVIATIONS)
     numbers["cosine of two statements"] = round(floor, 4)
     clash = contradicting(snapshot, settings)
-    room = options.max_tokens - _HEADING
+    room = _MAX_TOKENS - _HEADING
     unfit = _Unfit(pool, numbers)
     apart = rejected(snapshot, OPERATION)
-    most = _RIVALS * options.max_topics_per_run
-    search = TopicSearch(pool, said, floor, options.min_statements, room, clash, apart, unfit, most)
+    most = _RIVALS * _MAX_TOPICS
+    search = TopicSearch(pool, said, floor, _MIN_STATEMENTS, room, clash, apart, unfit, most)
     former = former_states(snapshot)
-    told = [_written_topic(pool, said, t, clash, former, options) for t in search.topics()]
+    told = [_written_topic(pool, said, t, clash, former) for t in search.topics()]
     focus = in_focus(pool, inputs.focus)
     told = [t for t in told if focus is None or focus[list(t.topic.places)].any()]
     numbers["topics found"] = len(told)
-    taken = _within(told, pool, settings.blast_radius_share, settings.blast_radius_rows, options, numbers)
+    taken = _within(told, pool, settings.blast_radius_share, settings.blast_radius_rows, numbers)
     summaries = [_summary(pool, said, t, numbers) for t in taken]
     items = _items(inputs, pool, [(t, s) for t, s in zip(taken, summaries, strict=True) if s is not None])
     kept = [s for s in summaries if s is not None]
@@ -571,7 +578,6 @@ def _written_topic(
     topic: Topic,
     clash: Contradicting,
     former: FormerStates,
-    options: TopicOptions,
 ) -> _WrittenTopic:
     """Write the text of a topic, with as much history as fits."""
     rows = pool.rows(topic.places)
@@ -596,7 +602,7 @@ def _written_topic(
         day, end = (row[c].astimezone(UTC).date().isoformat() for c in ("began", "valid_to"))
         more = [*lines, TopicLine(day, " ".join(row["text"].split()), (row["id"],), until=end)]
         longer = render_topic(subject, matter, more)
-        if count(str(longer)) <= options.max_tokens:
+        if count(str(longer)) <= _MAX_TOKENS:
             lines, text = more, longer
             told.append(row)
     return _WrittenTopic(topic, text, tuple(told))
@@ -640,14 +646,13 @@ def _within(
     pool: Pool,
     share: float,
     rows: int,
-    options: TopicOptions,
     numbers: dict[str, int | float],
 ) -> list[_WrittenTopic]:
-    """Return as many topics as a plan may retire and the options allow, those with the most statements first."""
+    """Return as many topics as a plan may retire and ``_MAX_TOPICS`` allow, those with the most statements first."""
     left = int(_OF_CAP * max(share * numbers["live memories"], rows))
     found: list[_WrittenTopic] = []
     for one in sorted(told, key=lambda t: (-len(t.topic.places), t.topic.places)):
-        if len(found) < options.max_topics_per_run and (len(one.topic.places) <= left or not found):
+        if len(found) < _MAX_TOPICS and (len(one.topic.places) <= left or not found):
             found.append(one)
             left -= len(one.topic.places)
     numbers["topics left for another night"] = len(told) - len(found)

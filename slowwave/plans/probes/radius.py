@@ -208,6 +208,7 @@ class BlastRadius:
 
 _NAMED: Final = 5
 _JUDGED: Final = 5
+_SMALL_SHARE: Final = 0.5  # of a small table or type that the cap in rows reaches, so that no plan retires all of one
 """The number of rows from which a type has a separate cap."""
 
 
@@ -240,7 +241,7 @@ def blast_radius(
     """Compare the live rows of ``before`` with those of ``after``, the result of ``items``.
 
     Without ``after``, the result is simulated. A table or type with n rows may have ``blast_radius_share`` of them retired or reworded,
-    or ``blast_radius_rows`` if that is more. The second rule never allows more than ``blast_radius_small_share`` of them, rounded up.
+    or ``blast_radius_rows`` if that is more. The second rule never allows more than ``_SMALL_SHARE`` of them, rounded up.
     Types of fewer than five rows have no separate cap. Words are lost if the new text does not contain all words of the old text in their
     order. A new text that adds a negation also counts as reworded, because it may state the opposite. Cost: a pass over the columns of
     the tables that differ and over the lengths of all texts; only reworded rows are read in Python.
@@ -428,7 +429,7 @@ def _uncapped(radius: Radius) -> Radius:
 
 
 def _capped(radius: Radius, settings: Settings) -> Radius:
-    small = min(settings.blast_radius_rows, ceil(settings.blast_radius_small_share * radius.live))
+    small = min(settings.blast_radius_rows, ceil(_SMALL_SHARE * radius.live))
     allowed = max(int(settings.blast_radius_share * radius.live), small)
     in_all = max(int(settings.blast_radius_housekeeping_share * radius.live), allowed)
 
@@ -450,8 +451,8 @@ def _capped(radius: Radius, settings: Settings) -> Radius:
 # named: those whose rows recall no longer finds, and the operations behind most of the retired rows.
 
 LIMITS: Final = (
-    *("blast_radius_share", "blast_radius_rows", "blast_radius_small_share", "blast_radius_housekeeping_share"),
-    *("recall_floor", "recall_probe_queries", "embedding_model"),
+    *("blast_radius_share", "blast_radius_rows", "blast_radius_housekeeping_share"),
+    *("recall_floor", "embedding_model"),
 )
 """Settings by which items are judged. They are stored with a plan, so that its parts are judged by the settings of its night."""
 

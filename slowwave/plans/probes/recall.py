@@ -406,6 +406,9 @@ def _words(text: str) -> frozenset[str]:
 # plan quarantines, redacts or forgets should no longer be found and are no targets.
 
 K: Final = 10
+_QUERIES: Final = 500
+"""Newest recall events that are replayed; more make the probe slower and its interval narrower."""
+
 RESAMPLES: Final = 2_000
 _SEED: Final = 20_090_719
 _AT_ONCE: Final = 4_000_000  # resampled places held in memory
@@ -536,7 +539,7 @@ def recall_probe(
     items: Sequence[Item] = (),
     baseline: Baseline | None = None,
 ) -> RecallProbe:
-    """Replay the newest ``settings.recall_probe_queries`` recall events against both snapshots, and again on memories alone.
+    """Replay the newest ``_QUERIES`` recall events against both snapshots, and again on memories alone.
 
     The targets are the hits that an event selected or, without a selection, those of its first three hits that are evidence. The last of
     ten hits, or the best hit of an off-topic query, is no target, so its displacement is no loss. If no event names a row that is live in
@@ -551,11 +554,10 @@ def recall_probe(
     unchanged.
     """
     names = TargetResolver(before, after, {**merged_into(after), **won_against(items), **rewritten(before, items)})
-    limit = settings.recall_probe_queries
     successors = succeeded_by(items)
     baseline = baseline or Baseline(before, embed)
     asked = {
-        tables: questions_of(before, names, tables, limit, successors, baseline.evident)
+        tables: questions_of(before, names, tables, _QUERIES, successors, baseline.evident)
         for tables in (SEARCHED, _ALONE)
     }
     if not any(questions for _, questions in asked.values()):

@@ -444,10 +444,10 @@ class _Planter(Ground):
 
     def _drifted_rows(self) -> None:
         """Record the renames that the settings imply, and as traps the rows of undeclared types without a mapping."""
-        expertise, mapped = self.world.expertise, self.world.operations.normalize_schema
+        expertise, mapped = self.world.expertise, self.world.operations["normalize_schema"]
         for table, column, mapping, declared in (
-            ("entities", "entity_type", mapped.entity_types, expertise.entity_types),
-            ("relationships", "relationship_type", mapped.relationship_types, expertise.relationship_types),
+            ("entities", "entity_type", mapped["entity_types"], expertise.entity_types),
+            ("relationships", "relationship_type", mapped["relationship_types"], expertise.relationship_types),
         ):
             known = {rename.row_id for rename in self.faults.renames}
             for row in self.rows[table]:
@@ -487,7 +487,7 @@ class _Planter(Ground):
         relation, name = parts(wanted.edge)
         target = self.cast.named(name)
         self._edge(("renamed",), figure, relation, target, self._sentence(figure, relation, target), days=23)
-        new = self.world.operations.normalize_schema.entity_types[wanted.type]
+        new = self.world.operations["normalize_schema"]["entity_types"][wanted.type]
         self.faults.renames.append(Rename("entities", figure.id, wanted.type, new, twin.id))
 
 
@@ -529,7 +529,7 @@ def generate(namespace: str, now: datetime) -> DemoNamespace:
     settings = {
         "expertise": world.expertise.model_dump(mode="json"),
         "blast_radius_share": world.blast_radius_share,
-        "operations": world.operations.model_dump(mode="json", exclude_unset=True),
+        "operations": world.operations,
     }
     begun = now - timedelta(days=80)
     rows: dict[str, list[Row]] = {

@@ -14,7 +14,6 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from slowwave.errors import Refused
-from slowwave.store.operation_settings import Operations
 from slowwave.store.settings import Expertise
 
 # The hand-written material of a demo namespace, loaded from ``material/*.toml`` and validated.
@@ -223,7 +222,7 @@ class World(_Material):
     scenes: tuple[Scene, ...]
     notes: Notes
     contradictions: tuple[Contradiction, ...]
-    operations: Operations
+    operations: dict[str, dict[str, Any]]
     abstention: Abstention
     renamed: Renamed
     inventory: Inventory

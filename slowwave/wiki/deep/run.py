@@ -45,6 +45,7 @@ from slowwave.wiki.deep.scratch import (
     parts_of,
     tree,
 )
+from slowwave.wiki.options import CompilePagesOptions, DeepPassOptions
 
 # The gates of a deep pass, in order: they decide whether one is due, and name the gate that refuses it (nexo 3.4).
 #
@@ -165,10 +166,10 @@ def deep_gates(store: Store) -> dict[str, DeepClosed | None]:
 
 
 def _closed(connection: Connection, name: str, settings: Settings, *, force: bool) -> Iterator[DeepClosed]:
-    scope, options = namespace_id(connection, name), settings.operations.deep_pass
+    scope, options = namespace_id(connection, name), settings.options("deep_pass", DeepPassOptions)
     if not settings.enabled:
         yield DeepClosed("disabled", f"{name} is disabled: `enabled` is false in its settings or in SLOWWAVE_ENABLED.")
-    if not options.enabled and not force:
+    if not settings.switch(OPERATION) and not force:
         variable = "SLOWWAVE_OPERATIONS__DEEP_PASS__ENABLED"
         yield DeepClosed(
             "disabled", f"{name} has no scheduled deep pass: operations.deep_pass.enabled is off ({variable})."
@@ -200,7 +201,7 @@ def _closed(connection: Connection, name: str, settings: Settings, *, force: boo
 def _cadence(
     connection: Connection, name: str, scope: str, settings: Settings, state: DeepState
 ) -> Iterator[DeepClosed]:
-    options = settings.operations.deep_pass
+    options = settings.options("deep_pass", DeepPassOptions)
     least = options.min_hours - min(_SLACK_HOURS, options.min_hours / 10)
     if state.hours is not None and state.hours < least:
         ago = f"{state.hours:,.1f} hours ago, and operations.deep_pass.min_hours is {options.min_hours:g}."
@@ -220,6 +221,8 @@ def _cadence(
 
 _PREFIX: Final = "slowwave-deep-"
 _OLD_SECONDS: Final = 86_400.0
+_LOSS_SHARE: Final = 0.1  # of the characters handed out; a pass that removes more is more likely wrong than thorough
+_LOSS_CHARACTERS: Final = 2_000  # that a pass may remove where that is more: a small memory is a page or two
 _SHOWN: Final = 20  # escapes that a report lists
 
 
@@ -265,7 +268,7 @@ class _Pass:
         return {
             "phase": phase or now.phase,
             "done": now.turns,
-            "total": self.settings.operations.deep_pass.max_turns,
+            "total": self.settings.options("deep_pass", DeepPassOptions).max_turns,
             "sessions_reviewing": self.sessions,
             "files_touched": now.files,
             "turns": [{"text": t.text, "tool_use_count": t.tool_use_count} for t in now.kept],
@@ -300,7 +303,8 @@ def run_deep(
     closed = deep_gate(store, namespace, settings, force=force)
     if closed and not (force and closed.gate == "locked"):  # a forced pass may wait for the lock
         return DeepPass(namespace, closed=closed)
-    talks = model or deep_chat(settings)
+    options = settings.options("deep_pass", DeepPassOptions)
+    talks = model or deep_chat(settings, options.model, options.answer_seconds)
     if talks is None:
         raise SettingsError("No model is set for a deep pass. Set SLOWWAVE_OPERATIONS__DEEP_PASS__MODEL.")
     asked = {"proposal": {"operation": OPERATION, "of": namespace}}
@@ -370,15 +374,15 @@ def _work(going: _Pass, copy: HandedOut, model: Talks, budget: Budget) -> tuple[
 
     The seconds are from the first turn to the last.
     """
-    options = going.settings.operations.deep_pass
-    limits = ToolLimits(options.max_calls, options.max_read_bytes, options.max_written_bytes)
+    options = going.settings.options("deep_pass", DeepPassOptions)
+    limits = ToolLimits()
     _sweep()
     folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{going.run_id}-"))
     try:
         scratch = _laid_out(folder, copy)
         before = tree(folder)
         tools = Tools(scratch, limits)
-        index = going.settings.operations.compile_pages
+        index = going.settings.options("compile_pages", CompilePagesOptions)
         prompt = system(
             turns=options.max_turns,
             limits=limits,
@@ -410,7 +414,7 @@ def _work(going: _Pass, copy: HandedOut, model: Talks, budget: Budget) -> tuple[
             raise problem
         _refuse_unfinished(outcome, options.max_turns, options.timeout_seconds)
         worked = Worked(copy, _came_back(scratch, copy, before, after), tuple(tools.read), model.model)
-        if why := changes(copy, worked.after).beyond(options.loss_share, options.loss_characters):
+        if why := changes(copy, worked.after).beyond(_LOSS_SHARE, _LOSS_CHARACTERS):
             raise _escaped([why])
         return outcome, worked, seconds
     finally:
@@ -481,7 +485,7 @@ def _budget(store: Store, namespace: str, settings: Settings, run_id: str) -> Bu
 
     It is the least of the limit per pass, the rest of the week's limit, and the rest of the namespace's day.
     """
-    options = settings.operations.deep_pass
+    options = settings.options("deep_pass", DeepPassOptions)
     with store.connect("reader") as connection:
         scope = namespace_id(connection, namespace)
         spent = deep_state(connection, scope).tokens

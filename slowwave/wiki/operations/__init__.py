@@ -4,58 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pydantic import BaseModel, Field
-
 from slowwave.operations.operation import Operation
 from slowwave.plans.permitted import OF_CLAIMS, OF_MEMORIES, OF_PAGES, PAGE_PARTS, Permit
-
-
-class CanonicalPagesOptions(BaseModel):
-    """Options of the operation ``canonical_pages``."""
-
-    min_claims: int = Field(
-        default=3, ge=1, le=1_000, description="Statements that hold which a subject needs to get a page of its own."
-    )
-    max_new_pages: int = Field(default=200, ge=0, description="Pages that a night makes for subjects without one.")
-
-
-class DigestOptions(BaseModel):
-    """Options of the operation ``digest_sessions``."""
-
-    notes: bool = Field(default=True, description="Whether a session that tells something has a note of its own.")
-    max_tokens: int = Field(default=1_500, ge=100, le=10_000, description="Tokens of what a digest tells.")
-    may_tell: tuple[str, ...] = Field(
-        default=(),
-        description="Privacy classes that digests may tell (credentials, financial, health, legal, contact, personal), and private.",
-    )
-
-
-class ClaimOptions(BaseModel):
-    """Options of the operation ``extract_claims``."""
-
-    pages: bool = Field(default=True, description="Whether durable pages are read beside sessions.")
-    may_claim: tuple[str, ...] = Field(
-        default=(),
-        description="Privacy classes that may be claimed (credentials, financial, health, legal, contact, personal), and private.",
-    )
-
-
-class PageHealthOptions(BaseModel):
-    """Options of the operation ``page_health``."""
-
-    stale_days: int = Field(default=30, ge=1, description="Days after which a canonical, active page is stale.")
-    low_confidence: float = Field(default=0.5, ge=0, le=1, description="Confidence below which a page is doubtful.")
-
-
-class PromotePagesOptions(BaseModel):
-    """Options of the operation ``promote_pages``."""
-
-    min_recalls: int = Field(default=3, ge=1, description="Recalls that a page needs for a note.")
-    min_queries: int = Field(default=2, ge=1, description="Distinct questions that it needs.")
-    min_days: int = Field(default=2, ge=1, description="Distinct days that it needs.")
-    min_score: float = Field(default=0.35, ge=0, le=1, description="Score that it needs.")
-    max_per_night: int = Field(default=10, ge=0, description="Notes of one night, the best first.")
-
+from slowwave.wiki.options import (
+    CanonicalPagesOptions,
+    ClaimOptions,
+    CompilePagesOptions,
+    DeepPassOptions,
+    DigestOptions,
+    PageHealthOptions,
+)
 
 OPERATIONS: Final[tuple[Operation[Any], ...]] = (
     Operation(
@@ -96,6 +54,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         reads=("memories", "memory_versions", "promotions", "pages"),
         after=("purge_expired",),
         permits=(Permit("render_page", {"pages"}),),
+        options=CompilePagesOptions,
     ),
     Operation(
         "deep_pass",
@@ -128,6 +87,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
             Permit("write_page", {"documents"}, "medium", beside=OF_PAGES, ends=PAGE_PARTS),
             Permit("render_page", {"pages"}, "medium"),
         ),
+        options=DeepPassOptions,
     ),
     Operation(
         "digest_sessions",
@@ -219,7 +179,6 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         models=("page_recalls",),
         after=("promote_memories",),
         permits=(Permit("write_page", {"documents"}, beside=OF_PAGES, ends=PAGE_PARTS),),
-        options=PromotePagesOptions,
     ),
     Operation(
         "proposed_changes",

@@ -24,7 +24,7 @@ from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
 from slowwave.wiki.claims.canonical_pages import CanonicalDrafts, PageDraft, PageShelf, canonical_drafts, wiki_drafts
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
-from slowwave.wiki.operations import CanonicalPagesOptions
+from slowwave.wiki.options import CanonicalPagesOptions, CompilePagesOptions
 from slowwave.wiki.pages.subject_page import subject_statements
 
 OPERATION: Final = "canonical_pages"
@@ -41,7 +41,7 @@ def canonical_pages(inputs: Inputs) -> Proposal:
         return Proposal((), Report(OPERATION, "Nothing is said of any subject.", {"subjects": 0, "items": 0}))
     found = canonical_drafts(shelf, subjects, snapshot.taken_at, options.min_claims)
     waiting = _few_enough(found, options.max_new_pages)
-    limits = inputs.settings.operations.compile_pages
+    limits = inputs.settings.options("compile_pages", CompilePagesOptions)
     drafts = [
         *found.drafts,
         *wiki_drafts(

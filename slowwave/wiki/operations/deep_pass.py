@@ -43,6 +43,7 @@ from slowwave.wiki.deep.changes import (
     unborne,
 )
 from slowwave.wiki.deep.scratch import entries_of
+from slowwave.wiki.options import CompilePagesOptions
 from slowwave.wiki.pages.lines import LINE, body_of, fits, flat, hook, source
 
 # Items for the changes of a deep pass other than memories: pages, new statements, the index.
@@ -189,7 +190,7 @@ def index(inputs: Inputs, judged: PassItems, change: IndexChanged) -> None:
             end = f" {source(pointer[2])}"
             lines.append(f"- {hook(flat(entry_text), LINE - 2 - len(end))}{end}")
     body = body_of(lines)
-    options = inputs.settings.operations.compile_pages
+    options = inputs.settings.options("compile_pages", CompilePagesOptions)
     entries, had = (sum(line.startswith("- ") for line in some) for some in (lines, before))
     if why := unsafe("\n".join(lines)):
         judged.refuse("", f"({MEMORY}): {why}")
@@ -313,11 +314,7 @@ def _exempt(inputs: Inputs) -> Mapping[str, str]:
     """Return the reason for each memory that does not age; a model may neither reword nor retire it."""
     live = active_memories(inputs.snapshot)
     ids = live["id"].to_pylist()
-    return {
-        ids[int(n)]: why
-        for why, mask in exemptions(inputs.snapshot, inputs.settings).items()
-        for n in mask.nonzero()[0]
-    }
+    return {ids[int(n)]: why for why, mask in exemptions(inputs.snapshot).items() for n in mask.nonzero()[0]}
 
 
 def _reworded(inputs: Inputs, judged: PassItems, exempt: Mapping[str, str]) -> None:

@@ -28,7 +28,6 @@ from slowwave.wiki.claims.session_statements import (
 )
 from slowwave.wiki.corpus.corpora import PAGES_ROOT, UNFOLLOWED
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
-from slowwave.wiki.operations import DigestOptions
 from slowwave.wiki.operations.digest_text import (
     SECTION_OF,
     SECTIONS,
@@ -46,6 +45,7 @@ from slowwave.wiki.operations.digest_text import (
     weekly_path,
     within,
 )
+from slowwave.wiki.options import DigestOptions
 
 # Digests of a night: of a session, of a day and of a week, written if their sources differ from those of the stored page.
 #
@@ -273,6 +273,7 @@ def _day(day: date) -> str:
 
 OPERATION: Final = "digest_sessions"
 _QUOTED: Final = 12
+_MAX_TOKENS: Final = 1_500  # of what a digest states, as of the sources of one summary
 _SHOWN: Final = 20
 
 
@@ -287,7 +288,7 @@ def digest_sessions(inputs: Inputs) -> Proposal:
     digests = Digests(
         _stored(snapshot, root),
         things,
-        options.max_tokens,
+        _MAX_TOKENS,
         DigestWriting(inputs.consolidator, inputs.budget, options.may_tell),
     )
     if options.notes:

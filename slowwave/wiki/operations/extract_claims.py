@@ -44,7 +44,6 @@ from slowwave.wiki.claims.session_statements import (
     things_named,
 )
 from slowwave.wiki.claims.subjects import Subject
-from slowwave.wiki.operations import ClaimOptions
 from slowwave.wiki.operations.claim_groups import (
     THE_USER,
     ClaimCandidate,
@@ -55,6 +54,7 @@ from slowwave.wiki.operations.claim_groups import (
     PlannedGroup,
     of_sessions,
 )
+from slowwave.wiki.options import ClaimOptions
 
 # Claims of durable pages: pages that people and other programs wrote, not digests by Slowwave, evidence, tombstones or superseded pages.
 #

@@ -24,7 +24,7 @@ from slowwave.text.frontmatter import body
 from slowwave.text.markdown import sections
 from slowwave.text.screening import privacy_class, private_words
 from slowwave.wiki.claims.canonical_pages import SUBJECT_ID, PageShelf, canonical_drafts
-from slowwave.wiki.operations import PageHealthOptions
+from slowwave.wiki.options import PageHealthOptions
 from slowwave.wiki.pages.subject_page import subject_statements
 
 LISTS: Final = {
@@ -53,6 +53,7 @@ _DAY: Final = re.compile(r"(?<![\d-])(\d{4}-\d{2}-\d{2})(?!\d)")
 _RETIRED: Final = "superseded"
 _COLUMNS: Final = ("id", "corpus_id", "path", "plane", "metadata", "content")
 _SHOWN: Final = 10
+_LOW_CONFIDENCE: Final = 0.5  # below it, a page states that it is more likely wrong than right
 
 
 def page_health(inputs: Inputs) -> Report:
@@ -75,7 +76,7 @@ def page_health(inputs: Inputs) -> Report:
                 continue
             text = body(row["content"]) if sectioned[place] or place in sensitive else ""
             found = sections(_MARK.sub("", text)) if sectioned[place] else {}
-            on = [*_lists(fields, found, today, options), *_mismatches(behind.get(row["id"], ()))]
+            on = [*_lists(fields, found, today, options.stale_days), *_mismatches(behind.get(row["id"], ()))]
             on += _unclassed(fields, text if place in sensitive else "")
             if conflict := _conflict(row, fields, paths):
                 on.append(("state conflict", conflict))
@@ -99,16 +100,16 @@ def page_health(inputs: Inputs) -> Report:
 
 
 def _lists(
-    fields: Mapping[str, Any], found: Mapping[str, str], today: date, options: PageHealthOptions
+    fields: Mapping[str, Any], found: Mapping[str, str], today: date, stale_days: int
 ) -> Iterator[tuple[str, str]]:
     """Yield the lists that a page belongs to by its fields and sections, each with the detail of its finding."""
     canonical, status = fields.get("canonical") is True, fields.get("status")
     last_change = _day(fields.get("updated")) or _day(fields.get("created")) or _day(fields.get("date"))
-    if canonical and status == "active" and last_change and (today - last_change).days > options.stale_days:
+    if canonical and status == "active" and last_change and (today - last_change).days > stale_days:
         yield "stale", last_change.isoformat()
     if found.get("contradictions"):
         yield "contradictions", ""
-    if _doubtful(fields.get("confidence"), options.low_confidence):
+    if _doubtful(fields.get("confidence"), _LOW_CONFIDENCE):
         yield "low confidence", str(fields["confidence"])[:20]
     if found.get("open questions"):
         yield "open questions", ""

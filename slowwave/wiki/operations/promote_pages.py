@@ -23,7 +23,6 @@ from slowwave.wiki.claims.canonical_pages import PageShelf, ShelvedPage
 from slowwave.wiki.claims.request import slug_of
 from slowwave.wiki.corpus.page_text import fresh_page
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
-from slowwave.wiki.operations import PromotePagesOptions
 from slowwave.wiki.pages.lines import escape, flat, hook
 
 OPERATION: Final = "promote_pages"
@@ -35,24 +34,30 @@ _QUOTED: Final = 600  # characters of a passage
 _SLUG: Final = 40
 
 
+_MIN_RECALLS: Final = 3  # these four as for the promotion of a memory (nexo's dreaming)
+_MIN_QUERIES: Final = 2
+_MIN_DAYS: Final = 2
+_MIN_SCORE: Final = 0.35
+_MAX_PER_NIGHT: Final = 10  # half as many as memories: a person reads each note in full
+
+
 def promote_pages(inputs: Inputs) -> Proposal:
     """Write a note in `inbox/distilled/` for pages that were recalled on several days and for several questions."""
-    options = inputs.settings.options(OPERATION, PromotePagesOptions)
     recalls = inputs.models["page_recalls"]
     if not len(recalls):
         return Proposal((), Report(OPERATION, "No page was recalled.", {"recalled pages": 0, "items": 0}))
     gates = (
-        ("too few recalls", pc.greater_equal(recalls["recalls"], options.min_recalls)),
-        ("too few questions", pc.greater_equal(recalls["queries"], options.min_queries)),
-        ("too few days", pc.greater_equal(recalls["days"], options.min_days)),
-        ("too low a score", pc.greater_equal(recalls["score"], options.min_score)),
+        ("too few recalls", pc.greater_equal(recalls["recalls"], _MIN_RECALLS)),
+        ("too few questions", pc.greater_equal(recalls["queries"], _MIN_QUERIES)),
+        ("too few days", pc.greater_equal(recalls["days"], _MIN_DAYS)),
+        ("too low a score", pc.greater_equal(recalls["score"], _MIN_SCORE)),
     )
     passed, numbers = None, {"recalled pages": len(recalls)}
     for name, gate in gates:
         passed = gate if passed is None else pc.and_(passed, gate)
         numbers[name] = len(recalls) - int(pc.sum(passed).as_py() or 0) - sum(list(numbers.values())[1:])
     ranked = recalls.filter(passed).sort_by([("score", "descending"), ("document_id", "ascending")]).to_pylist()
-    items, findings = _notes(inputs, ranked, options.max_per_night, numbers)
+    items, findings = _notes(inputs, ranked, _MAX_PER_NIGHT, numbers)
     numbers["items"] = len(items)
     headline = f"{len(items):,} of {len(recalls):,} recalled pages would get a note."
     return Proposal(tuple(items), Report(OPERATION, headline, numbers, tuple(findings)))

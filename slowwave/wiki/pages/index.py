@@ -15,6 +15,7 @@ from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.sources.blocks import MEMORY
 from slowwave.store.settings import Settings
+from slowwave.wiki.options import CompilePagesOptions
 from slowwave.wiki.pages.lines import DREAMS, LINE, Rendered, body_of, fits, flat, hook, input_hash, source
 
 # Promoted memories, best first: live promotions of memories that recall can find, each with the memory's words.
@@ -159,7 +160,8 @@ def memory_index(snapshot: Snapshot, settings: Settings) -> Rendered:
     screening of every memory that is shown or left out.
     """
     screen = PageScreen()
-    limits = settings.operations.compile_pages.max_lines, settings.operations.compile_pages.max_bytes
+    options = settings.options("compile_pages", CompilePagesOptions)
+    limits = options.max_lines, options.max_bytes
     every = promoted(snapshot)
     safe: list[Promoted] = []
     for n, memory in enumerate(every):
@@ -271,7 +273,8 @@ def dream_diary(snapshot: Snapshot, settings: Settings) -> Rendered:
     """
     days = _days(snapshot)
     screen = PageScreen()
-    limits = settings.operations.compile_pages.max_lines, settings.operations.compile_pages.max_bytes
+    options = settings.options("compile_pages", CompilePagesOptions)
+    limits = options.max_lines, options.max_bytes
     opening = [*_OPENING_DIARY, *_at_present(snapshot)]
     shown: list[list[str]] = []
     sources: list[str] = []

@@ -104,9 +104,9 @@ def test_what_somebody_may_miss_is_never_archived(row: Row, reason: str) -> None
     assert not reason or found.report.numbers[reason] == 1
 
 
-def test_the_oldest_go_first_where_a_night_has_a_limit() -> None:
-    limit = {"operations": {"archive_small_talk": {"max_per_night": 1, "min_age_hours": 0}}}
-    names, found, _ = archived(said("new", days=0.1), said("old", days=9), settings=limit)
+def test_the_oldest_go_first_where_a_night_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slowwave.operations.planners.archive_small_talk._MAX_PER_NIGHT", 1)
+    names, found, _ = archived(said("new", days=2), said("old", days=9))
     assert (names, found.report.numbers["left for another night"]) == ({"old"}, 1)
 
 

@@ -10,7 +10,7 @@ from slowwave.changes.apply import apply_items
 from slowwave.changes.simulate import simulate
 from slowwave.changes.undo import undo_entries
 from slowwave.operations import PLANNERS
-from slowwave.operations.planners import PrivacyOptions
+from slowwave.operations.options import PrivacyOptions
 from slowwave.operations.registry import operations
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot

@@ -19,13 +19,13 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
 from slowwave.operations import PLANNERS, Inputs, Proposal
+from slowwave.operations.options import ConsolidateClustersOptions
 from slowwave.plans.items import Item
 from slowwave.plans.probes.texts import specifics_probe
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
-from slowwave.store.settings import Settings
 from slowwave.surfaces.api.dreams import dream_history
 from slowwave.text.tokens import count
 from tests.memories import ago, ask, remember, unit
@@ -484,14 +484,8 @@ def test_a_night_consolidates_shows_its_figures_and_is_taken_back(store: Store) 
 
 def test_settings_are_plugged_ins() -> None:
     """Defaults of systems.md 1.2, but that the cap of what a plan may retire says how many summaries a night proposes."""
-    s = Settings()
-    assert (
-        s.operations.consolidate_clusters.min_cluster_size,
-        s.operations.consolidate_clusters.max_clusters_per_run,
-    ) == (3, 100)
-    assert (
-        s.operations.consolidate_clusters.max_input_tokens,
-        s.operations.consolidate_clusters.max_output_tokens,
-    ) == (1500, 300)
-    assert s.operations.consolidate_clusters.cooldown_days == 7
+    options = ConsolidateClustersOptions()
+    assert (options.min_cluster_size, options.max_clusters_per_run) == (3, 100)
+    assert (options.max_input_tokens, options.max_output_tokens) == (1500, 300)
+    assert options.cooldown_days == 7
     assert isinstance(make_inputs(world()), Inputs)

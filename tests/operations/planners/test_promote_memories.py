@@ -261,11 +261,10 @@ def test_a_revoked_memory_is_promoted_again_when_recall_proves_it_again() -> Non
     assert decided(world([memory("m")], [recalls("m")], promotions=[revoked]))[0] == {"m": "promote"}
 
 
-def test_a_floor_above_the_gate_does_not_go_to_and_fro() -> None:
+def test_a_floor_above_the_gate_does_not_go_to_and_fro(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the settings, what one night promotes the next does not revoke."""
-    snapshot = world(
-        [memory("m")], [recalls("m")], {"operations": {"promote_memories": {"min_score": 0.3, "revoke_score": 0.9}}}
-    )
+    monkeypatch.setattr("slowwave.operations.planners.promote_memories._REVOKE_SCORE", 0.9)
+    snapshot = world([memory("m")], [recalls("m")], {"operations": {"promote_memories": {"min_score": 0.3}}})
     _, found = decided(snapshot)
     assert promote_memories(make_inputs(simulate(snapshot, found.items))).items == ()
 

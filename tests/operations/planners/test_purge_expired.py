@@ -10,11 +10,11 @@ import pytest
 from slowwave.changes.simulate import simulate
 from slowwave.errors import DreamForbiddenOpError
 from slowwave.operations import PLANNERS, Inputs, Proposal, permits, run_planner
+from slowwave.operations.options import PurgeExpiredOptions
 from slowwave.plans.items import Item
 from slowwave.plans.probes.isolation import isolation_probe
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.store.operation_settings import Operations, PurgeExpiredOptions
 from slowwave.store.settings import Settings
 from tests.permitting import blast_radius
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
@@ -221,15 +221,15 @@ def test_edges_and_replaced_communities_go_and_entities_never_do() -> None:
     assert rows(run(snapshot)) == one("edge", "replaced")
 
 
-def test_nothing_is_purged_within_seven_days_whatever_a_setting_says() -> None:
+def test_nothing_is_purged_within_seven_days_whatever_a_setting_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings refuse it, and the planner looks again (khora re-checks at apply)."""
     snapshot = make_snapshot(memory_facts=[fact("f", **OLD)])
-    six = PurgeExpiredOptions.model_construct(retention_days=6)
-    forced = Settings.model_construct(operations=Operations.model_construct(purge_expired=six))
-    with pytest.raises(DreamForbiddenOpError, match="7 days at least"):
-        purge_expired(Inputs(snapshot, {}, forced))
     shortest = Settings(operations={"purge_expired": {"retention_days": 7}})
     assert len(purge_expired(Inputs(snapshot, {}, shortest)).items) == 1
+    six = PurgeExpiredOptions.model_construct(retention_days=6)
+    monkeypatch.setattr(Settings, "options", lambda *_: six)
+    with pytest.raises(DreamForbiddenOpError, match="7 days at least"):
+        purge_expired(Inputs(snapshot, {}, Settings()))
 
 
 def test_it_is_off_unless_switched_on_and_no_policy_may_approve_it() -> None:

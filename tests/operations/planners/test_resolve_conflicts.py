@@ -18,6 +18,7 @@ from slowwave.night.proof import not_rejected
 from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
+from slowwave.store.settings import Settings
 from tests.endpoints import Server, completion
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
@@ -373,14 +374,21 @@ def test_an_agreed_loser_is_not_asked_about_twice(court: Court) -> None:
     assert [i.id for i in later.items] == [i.id for i in proposal.items]
 
 
-def test_a_spent_budget_asks_nobody(court: Court) -> None:
+def test_a_spent_budget_asks_nobody(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
     """The estimate comes first; what was left out is counted and stays open."""
     proposal = resolve_conflicts(court.sits(judged(), budget=Budget(per_run=100)))
     assert not court.server.requests
     assert (proposal.items, proposal.report.numbers["llm_budget_exhausted"]) == ((), 1)
-    small = world([PORTO, LISBON], "two_judges", chunks=CHUNKS, settings={"judge_token_budget": 100})
-    capped = resolve_conflicts(court.sits(small))
+    monkeypatch.setattr("slowwave.operations.planners.resolve_conflicts.JUDGE_TOKENS", 100)
+    capped = resolve_conflicts(court.sits(judged()))
     assert (not court.server.requests, capped.report.numbers["not asked about"]) == (True, 1)
+
+
+def test_judges_have_to_be_as_sure_as_the_settings_demand(court: Court) -> None:
+    """Both are sure to 0.9: enough by default, and too little for ``judge_confidence`` of 0.95."""
+    strict = world([PORTO, LISBON], "two_judges", chunks=CHUNKS, settings={"judge_confidence": 0.95})
+    assert decided(resolve_conflicts(court.sits(judged()))) == {uid("porto"): "resolve"}
+    assert not decided(resolve_conflicts(court.sits(strict)))
 
 
 def test_no_judges_leave_everything_open() -> None:
@@ -581,6 +589,9 @@ def test_resolve_conflicts_of_two_slight_memories_lets_the_newer_win() -> None:
     """M1: the setting ``low_importance`` says so, whether or not both may be true."""
     rows = slow(importance=0.2, subject="", valid_from=since(9)), fast(importance=0.1, subject="", valid_from=since(1))
     assert decided(resolve_conflicts(memories(*rows))) == {uid(0): "resolve"}
+    inputs = memories(*rows)
+    low = Settings(operations={"resolve_conflicts": {"low_importance": 0.05}})
+    assert decided(resolve_conflicts(replace(inputs, settings=low))) != {uid(0): "resolve"}
 
 
 @pytest.mark.parametrize(

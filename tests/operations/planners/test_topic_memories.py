@@ -215,14 +215,15 @@ def test_statements_that_lie_too_far_from_each_other_make_no_topic() -> None:
     assert (found.items, found.report.numbers["topics found"]) == ((), 0)
 
 
-def test_a_topic_takes_up_what_is_told_later() -> None:
+def test_a_topic_takes_up_what_is_told_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """After its cooldown, with the lines that it has, their sources and their ends."""
     first = world(*rows(*MOVES))
     (item,) = plan(first).items
     old = memory("t", str(item.evidence["text"]), 10, kind="summary", attributes={**marks(item)})
     new = memory("d", "Mara bought a house in Bergen, far from Lund.", 40)
     assert plan(world({**old, "recorded_at": TAKEN_AT - timedelta(days=6)}, new)).items == ()
-    snapshot = world(old, new, settings={"operations": {"topic_memories": {"min_statements": 2}}})
+    monkeypatch.setattr("slowwave.operations.planners.topic_memories._MIN_STATEMENTS", 2)
+    snapshot = world(old, new)
     (again,) = plan(snapshot).items
     assert members(again) == {"t", "d"}
     assert told(again)[1:] == [
@@ -234,20 +235,20 @@ def test_a_topic_takes_up_what_is_told_later() -> None:
     assert consolidate_clusters(make_inputs(world(old, *rows(*HENS)))).report.numbers["topic memories"] == 1
 
 
-def test_history_is_told_as_far_as_there_is_room() -> None:
+def test_history_is_told_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """What holds now comes before what held before, also there."""
     over = [
         memory(f"old{k}", f"Mara kept {n} hens beside the {place}.", 5 + k, valid_to=TAKEN_AT - timedelta(days=92))
         for k, (n, place) in enumerate((("grey", "old mill"), ("brown", "new pier"), ("white", "red barn")))
     ]
-    settings = {"operations": {"topic_memories": {"max_tokens": 58}}}
-    found = plan(world(*over, *rows(*HENS), settings=settings))
+    monkeypatch.setattr("slowwave.operations.planners.topic_memories._MAX_TOKENS", 58)
+    found = plan(world(*over, *rows(*HENS)))
     (item,) = found.items
     assert [line.endswith("(until 2025-11-29)") for line in told(item)[1:]] == [False, False, False, True]
     assert (found.report.numbers["former states told"], count(str(item.evidence["text"])) <= 58) == (1, True)
 
 
-def test_topics_leave_room_in_what_a_plan_may_retire() -> None:
+def test_topics_leave_room_in_what_a_plan_may_retire(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those with most statements first; one is always proposed, and the rest another night."""
     more = [memory(f"n{k}", t.replace("Mara", "Elin").replace("hens", "goats"), 10 + k) for k, t in enumerate(HENS)]
     many = [*rows(*HENS, "Mara's hens are white."), *more]
@@ -255,8 +256,8 @@ def test_topics_leave_room_in_what_a_plan_may_retire() -> None:
     found = plan(world(*many, settings={"blast_radius_rows": 1}))
     assert [len(members(i)) for i in found.items] == [4]
     assert found.report.numbers["topics left for another night"] == 1
-    one = {"operations": {"topic_memories": {"max_topics_per_run": 1}}}
-    assert [len(members(i)) for i in plan(world(*many, settings=one)).items] == [4]
+    monkeypatch.setattr("slowwave.operations.planners.topic_memories._MAX_TOPICS", 1)
+    assert [len(members(i)) for i in plan(world(*many)).items] == [4]
 
 
 def test_only_topics_of_the_focus_are_proposed() -> None:

@@ -222,7 +222,6 @@ def test_a_table_is_held_to_its_cap_whatever_stands_beside_it():
     assert [found[n].passed for n in (11, 12, 21)] == [True, False, False]
     assert (found[21].share, found[21].per_table["memories"].allowed) == (1.0, 11)
     assert not blast_radius(snapshot, archive(1), Settings(blast_radius_rows=0)).passed
-    assert blast_radius(snapshot, archive(21), Settings(blast_radius_small_share=1)).passed
 
 
 def test_a_type_is_held_to_its_cap_within_its_table():

@@ -123,17 +123,20 @@ def test_a_retired_hit_is_stood_for_by_the_chunks_it_cites():
     assert (lost.recall_before, lost.recall_after, lost.passed) == (1.0, 0.0, False)
 
 
-def test_hits_stand_in_where_an_agent_selected_nothing_and_the_newest_events_are_replayed():
+def test_hits_stand_in_where_an_agent_selected_nothing_and_the_newest_events_are_replayed(
+    monkeypatch: pytest.MonkeyPatch,
+):
     """The two oldest events find nothing, and are not asked when three queries are."""
     events = [
         event("mara" if days < 4 else "person 99 of the others", hits=("Mara Reyes", "Other person 3"), days=days)
         for days in range(5, 0, -1)
     ]
     before = people(*events)
-    newest = recall_probe(before, before, Settings(recall_probe_queries=3), None)
-    assert (newest.queries, newest.recall_before) == (3, 1.0)
     every = recall_probe(before, before, SETTINGS, None)
     assert (every.queries, every.recall_before) == (5, pytest.approx(0.6))
+    monkeypatch.setattr("slowwave.plans.probes.recall._QUERIES", 3)
+    newest = recall_probe(before, before, SETTINGS, None)
+    assert (newest.queries, newest.recall_before) == (3, 1.0)
 
 
 def test_recall_hit_without_evidence_is_no_target():

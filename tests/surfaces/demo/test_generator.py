@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from slowwave.errors import Refused
+from slowwave.operations.options import AbstentionDriftOptions, NormalizeSchemaOptions
 from slowwave.store import tables
 from slowwave.store.settings import Settings
 from slowwave.surfaces.demo import NAMESPACES, DemoNamespace, generate
@@ -327,10 +328,10 @@ def test_rows_past_their_retention_are_old_and_the_others_lately_retired_or_aliv
 
 def test_the_settings_map_what_drifted_and_one_rename_meets_its_name(demo: DemoNamespace) -> None:
     """Every mapped row is in the key, one of them is the namesake of a row that has the type already, one type has no mapping."""
-    settings = Settings.for_namespace(demo.settings)
+    options = Settings.for_namespace(demo.settings).options("normalize_schema", NormalizeSchemaOptions)
     maps = {
-        "entities": ("entity_type", settings.operations.normalize_schema.entity_types),
-        "relationships": ("relationship_type", settings.operations.normalize_schema.relationship_types),
+        "entities": ("entity_type", options.entity_types),
+        "relationships": ("relationship_type", options.relationship_types),
     }
     mapped = {
         (table, row["id"], mapping[row[column]])
@@ -350,9 +351,9 @@ def test_thresholds_are_too_low_too_high_and_right_in_turn() -> None:
     said = [demo.key.abstention for demo in DEMOS.values()]
     assert sorted(said) == ["calibrated", "lower", "raise"]
     for demo in DEMOS.values():
-        assert Settings.for_namespace(demo.settings).operations.abstention_drift.min_samples <= len(
-            demo.rows["recall_events"]
-        )
+        assert Settings.for_namespace(demo.settings).options(
+            "abstention_drift", AbstentionDriftOptions
+        ).min_samples <= len(demo.rows["recall_events"])
 
 
 def test_orphans_are_alone_and_their_traps_are_in_use(demo: DemoNamespace) -> None:

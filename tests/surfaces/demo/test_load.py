@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from slowwave.matching.options import DedupeEntitiesOptions
 from slowwave.models.embedder import OfflineEmbedder
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
@@ -60,7 +61,7 @@ def test_the_demo_is_loaded_once_and_whole(store: Store) -> None:
 
 def test_planted_duplicates_reach_the_default_threshold() -> None:
     """The key can be reached: with the offline model every planted pair is as close as a merge asks, in every namespace."""
-    floor = Settings().operations.dedupe_entities.default_threshold
+    floor = Settings().options("dedupe_entities", DedupeEntitiesOptions).default_threshold
     embedder = OfflineEmbedder()
     for slug in NAMESPACES:
         demo = generate(slug, NOW)

@@ -52,6 +52,10 @@ def test_3_7_deep_a_pass_that_came_to_its_end_holds_back_the_next(store: Store) 
     with script() as (model, _):
         assert run_deep(store, SLUG, model=model).closed is None
     assert (closed(store), closed(store, force=True)) == ("too_soon", "")
+    behind_triggers(store, "UPDATE night.runs SET started_at = started_at - interval '2 hours'")
+    assert closed(store) == "too_soon"
+    option(store, min_hours=1)
+    assert closed(store) == "too_few_sessions"
     behind_triggers(store, "UPDATE night.runs SET started_at = started_at - interval '25 hours'")
     assert (closed(store), closed(store, force=True)) == ("too_few_sessions", "")
     ask(store, "UPDATE memory.documents SET recorded_at = now() - interval '1 hour' WHERE plane = 'sessions'")
@@ -70,6 +74,9 @@ def test_3_4_deep_a_pass_that_failed_counts_as_tried_and_not_as_done(store: Stor
         "now() - interval '5 minutes', now() FROM memory.namespaces",
     )
     assert (closed(store), closed(store, force=True)) == ("scanned", "")
+    option(store, scan_minutes=1)
+    assert closed(store) == ""
+    option(store, scan_minutes=10)
     behind_triggers(store, "UPDATE night.runs SET started_at = now() - interval '11 minutes'")
     assert closed(store) == "", "the sessions before it are still new"
 

@@ -98,6 +98,20 @@ def test_what_would_be_told_is_left_out_where_it_is_unsafe_or_private(line: str)
     assert "AKIA" not in pages
 
 
+def test_settings_release_a_privacy_class_and_leave_out_notes() -> None:
+    """``may_tell`` names the class; without ``notes`` a session has no page."""
+    line = "Mara: We decided to spare Tomas, as he was diagnosed with asthma."
+    session = WeekSession("talk", 6, "09:00", f"{line}\nJonas: We merged the fix for Kestrel.")
+
+    def pages(**options: object) -> dict[str, str]:
+        snapshot = sessions_snapshot([*WEEK, session])
+        return by_path(plan(replace(snapshot, settings={"operations": {"digest_sessions": options}})))
+
+    assert "asthma" not in "".join(pages().values())
+    assert "asthma" in "".join(pages(may_tell=["health"]).values())
+    assert [any("sessions/" in path for path in pages(notes=told)) for told in (True, False)] == [True, False]
+
+
 def test_a_late_session_makes_a_new_version_of_its_day_and_week() -> None:
     """Nothing else is written again."""
     early = [session for session in WEEK if session.name != LATE]

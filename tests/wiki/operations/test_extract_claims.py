@@ -133,6 +133,13 @@ def test_what_is_private_unsafe_or_only_supposed_is_no_claim(line: str) -> None:
     assert claims(plan(sessions_snapshot([said(line), others]))) == {}
 
 
+def test_may_claim_releases_a_privacy_class() -> None:
+    snapshot = sessions_snapshot([said("Mara: Tomas lives in Ghent near the hospital.", "Tomas: It is true.")])
+    released = replace(snapshot, settings={"operations": {"extract_claims": {"may_claim": ["health"]}}})
+    assert "hospital" not in "".join(claims(plan(snapshot)))
+    assert "hospital" in "".join(claims(plan(released)))
+
+
 def test_a_new_project_is_named_in_two_sentences() -> None:
     """One that is named once is nobody's; somebody of a given name is known by it."""
     once = said("Mara: Kestrel is due on 14 May.", "Mara: I prefer tabs over spaces.")
@@ -245,12 +252,13 @@ def test_pages_of_people_are_read_and_digests_evidence_and_private_ones_are_not(
     }
     corpora: Sequence[dict[str, object]] = [{"id": uid("notes"), "root": "/srv/notes", "profile": "dory"}]
 
-    def found(**fields: object) -> list[str]:
+    def found(settings: dict[str, object] | None = None, **fields: object) -> list[str]:
         told = {"type": "project", "status": "active", **fields}
         tables = {"documents": [page | {"metadata": told}], "corpora": [*corpora]}
-        return list(claims(plan(sessions_snapshot([], tables=tables))))
+        return list(claims(plan(replace(sessions_snapshot([], tables=tables), settings=settings or {}))))
 
     assert found() == ["Atlas acts as a tiny knowledge base for the demo."]
+    assert found({"operations": {"extract_claims": {"pages": False}}}) == []
     for fields in (
         {"visibility": "private"},
         {"source_kind": "generated"},
