@@ -133,7 +133,7 @@ class TelemetrySink:
     """A sink for the spans and metrics of one run; ``dagster_run_id`` is put on its span if Dagster started it.
 
     The run's span opens at ``RunStarted`` and nests in any span that the caller has open. A process that sees only a part of a run
-    (Dagster's steps are processes) opens a span at the first event it sees, marked ``slowwave.partial``. Each operation has a span with
+    (a sensor that records a crash) opens a span at the first event it sees, marked ``slowwave.partial``. Each operation has a span with
     its items as counts; items never have spans. All times come from the events; nothing is timed here.
     """
 

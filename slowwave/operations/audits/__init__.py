@@ -46,8 +46,8 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         """Find relationships, facts and memories that cannot both be true.
 
         They differ in an object, a number, a date, polarity, a property or direction. A description that merely adds something is not a
-        contradiction. Each pair becomes a row of `night.conflicts` with the plan; `slowwave conflicts list` shows them, and `slowwave
-        conflicts resolve` decides one. The planner `resolve_conflicts` proposes which row to retire.
+        contradiction. Each pair becomes a row of `night.conflicts` with the plan. `slowwave conflicts list NAMESPACE` shows them, and
+        `slowwave conflicts resolve NAMESPACE CONFLICT --right a` decides one. The planner `resolve_conflicts` proposes which row to retire.
         """,
         reads=(
             *("entities", "entity_aliases", "relationships", "memory_facts"),

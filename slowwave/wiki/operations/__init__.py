@@ -227,7 +227,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         "slowwave.wiki.operations.proposed_changes:proposed_changes",
         """Propose the pages and statements of agents: each proposal is a separate plan that needs approval by a person.
 
-        `slowwave proposals plan` seals these plans; a night does not propose anything here.
+        `slowwave proposals plan NAMESPACE` seals these plans; a night does not propose anything here.
         """,
         reads=("documents", "memories"),
         switch=False,
