@@ -198,12 +198,14 @@ def test_policy_approves_no_part_of_plan_that_failed_its_probes(store: Store, mo
     assert approve_by_policy(store, world.slug, forced.plan_hash, Settings(auto_approve=("archive_stale",))) is None
 
 
-def test_revocation_by_invalid_name_is_refused(store: Store) -> None:
+def test_revocation_needs_valid_name_and_finds_approval_by_four_characters(store: Store) -> None:
     world = new_world(store)
     _, plan = write_a_plan(store, world)
     signed = approve(store, world.slug, plan.plan_hash, approver="mara")
     with pytest.raises(Refused, match="must be named"):
         gate.revoke(store, world.slug, signed.id, revoked_by="", reason="too early")
+    done = gate.revoke(store, world.slug, signed.id[:4], revoked_by="mara", reason="too early")
+    assert done.approval_ids == (signed.id,)
 
 
 def test_an_unknown_item_is_refused(store: Store) -> None:
