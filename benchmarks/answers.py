@@ -102,11 +102,11 @@ def simulate(path: Path, asked: Sequence[int] = ASKED) -> Simulated:
     for step in range(rounds + 1):
         if step * BATCH in asked:
             for aim in _AIMS:
-                merges[aim].append(count(first.learn(Answers.of(answers), aim)))
+                merges[aim].append(count(first.learn(Answers.from_triples(answers), aim)))
         if step < rounds:
             questions, seconds = _timed(now.next_questions, BATCH)
             answers += [(q.a, q.b, bool(gold[place[q.a]] == gold[place[q.b]])) for q in questions]
-            now, more = _timed(first.learn, Answers.of(answers))
+            now, more = _timed(first.learn, Answers.from_triples(answers))
             ask, learn = ask + seconds, learn + more
     return Simulated(
         trial.title(path),

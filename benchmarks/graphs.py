@@ -77,7 +77,7 @@ class Figures:
     planted: dict[int, float]
     machine: dict[str, str]
 
-    def of(self, nodes: int, job: str, method: str) -> Case | None:
+    def find(self, nodes: int, job: str, method: str) -> Case | None:
         """One case."""
         return next((c for c in self.cases if (c.nodes, c.job, c.method) == (nodes, job, method)), None)
 
@@ -220,7 +220,7 @@ def parts(figures: Figures) -> list[Part]:
 def _cases_part(figures: Figures, job: str) -> Part:
     rows = list[Row]()
     for case in (c for c in figures.cases if c.job == job):
-        ours = figures.of(case.nodes, job, "integers")
+        ours = figures.find(case.nodes, job, "integers")
         row = [f"{case.nodes:,}", f"{case.edges:,}", case.method, f"{case.wall:.2f}", f"{case.cpu:.2f}"]
         row.append(f"x{case.cpu / ours.cpu:.1f}" if ours and case is not ours else "")
         if job == "PageRank":
@@ -254,7 +254,7 @@ def _growth_part(figures: Figures) -> Part:
     for a, b in pairwise(sizes):
         row = [f"{a:,} to {b:,}", f"x{b / a:.1f}"]
         for job in METHODS:
-            small, large = figures.of(a, job, "integers"), figures.of(b, job, "integers")
+            small, large = figures.find(a, job, "integers"), figures.find(b, job, "integers")
             row.append(f"x{large.cpu / small.cpu:.1f}" if small and large else "")
         rows.append(row)
     says = "CPU with integers as ids. A large graph gets fewer rounds of Leiden: ten up to 100,000 edges, two from 340,000."
@@ -264,7 +264,7 @@ def _growth_part(figures: Figures) -> Part:
 def _expected_part(figures: Figures) -> Part:
     rows = list[Row]()
     for job, seconds in EXPECTED_SECONDS.items():
-        if case := figures.of(MILLION, job, "integers"):
+        if case := figures.find(MILLION, job, "integers"):
             verdict = "met" if case.wall < seconds else "met by CPU" if case.cpu < seconds else "**not met**"
             measured = f"{case.wall:.1f} s ({case.cpu:.1f} s CPU)"
             rows.append([f"{job}: a million nodes, five million edges", f"under {seconds:g} s", measured, verdict])
@@ -273,7 +273,9 @@ def _expected_part(figures: Figures) -> Part:
         worst = max(differences)
         verdict = "met" if worst < CLOSE else "**not met**"
         rows.append(["PageRank: greatest difference from networkx", f"under {CLOSE:.0e}", f"{worst:.0e}", verdict])
-    pairs = [(c, p) for c in figures.cases if (p := figures.of(c.nodes, "communities", "networkx")) and c.job == p.job]
+    pairs = [
+        (c, p) for c in figures.cases if (p := figures.find(c.nodes, "communities", "networkx")) and c.job == p.job
+    ]
     gains = [c.quality - p.quality for c, p in pairs if c is not p and c.quality is not None and p.quality is not None]
     if gains:
         verdict = "met" if min(gains) > -0.002 else "**not met**"

@@ -88,7 +88,7 @@ class _Night:
         ids = table["id"].to_pylist()
         of = dict(zip(ids, gold, strict=True))
         start = match_entities(table, Settings())
-        self.plan = InOnePlan.of(start, dict(zip(ids, table["name"].to_pylist(), strict=True)))
+        self.plan = InOnePlan.from_matches(start, dict(zip(ids, table["name"].to_pylist(), strict=True)))
         pairs = {item.id: self.plan.pair(item.id) for item in self.plan.items}
         self.yes = {id_: of[a] == of[b] for id_, (a, b) in pairs.items()}
 

@@ -66,7 +66,7 @@ def drafted(path: Path, most: int, rows: int) -> dict[float, Drafted]:
     of = dict(zip(ids, gold, strict=True))
     names = dict(zip(ids, table["name"].to_pylist(), strict=True))
     start = match_entities(table, Settings())
-    return {sure: _session(InOnePlan.of(start, names), of, most, sure) for sure in AT}
+    return {sure: _session(InOnePlan.from_matches(start, names), of, most, sure) for sure in AT}
 
 
 def _session(plan: InOnePlan, gold: Mapping[str, str], most: int, sure: float) -> Drafted:

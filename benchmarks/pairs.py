@@ -210,7 +210,7 @@ class Figures:
     moments: dict[int, dict[str, float]]
     machine: dict[str, str]
 
-    def of(self, rows: int, method: str) -> Case | None:
+    def find(self, rows: int, method: str) -> Case | None:
         """The case, where it ran."""
         return next((c for c in self.cases if (c.rows, c.method) == (rows, method)), None)
 
@@ -306,7 +306,7 @@ def _cases_part(figures: Figures) -> Part:
     rows = list[Row]()
     for case in figures.cases:
         row = [f"{case.rows:,}", case.method, f"{case.wall:.2f}", f"{case.cpu:.2f}"]
-        ours = figures.of(case.rows, "Slowwave")
+        ours = figures.find(case.rows, "Slowwave")
         row += (
             [f"x{case.wall / ours.wall:.1f}", f"x{case.cpu / ours.cpu:.1f}"] if ours and case is not ours else ["", ""]
         )
@@ -325,9 +325,9 @@ def _growth_part(figures: Figures) -> Part:
     for a, b in pairwise(figures.sizes):
         row = [f"{a:,} to {b:,}", f"x{(b / a) ** 2:.1f}"]
         for method in ("Slowwave", "blocked sgemm"):
-            small, large = figures.of(a, method), figures.of(b, method)
+            small, large = figures.find(a, method), figures.find(b, method)
             row.append(f"x{large.cpu / small.cpu:.1f}" if small and large else "")
-        small, large = figures.of(a, "Slowwave"), figures.of(b, "Slowwave")
+        small, large = figures.find(a, "Slowwave"), figures.find(b, "Slowwave")
         row += [f"{2e9 * c.cpu / c.rows**2:.2f}" if c else "" for c in (small, large)]
         rows.append(row)
     says = (
@@ -344,7 +344,7 @@ def _expected_part(figures: Figures) -> Part:
     def expect(what: str, expected: str, measured: str, met: bool) -> None:
         rows.append([what, expected, measured, "met" if met else "**not met**"])
 
-    ours, theirs = figures.of(EXPECTED_AT, "Slowwave"), figures.of(EXPECTED_AT, "blocked sgemm")
+    ours, theirs = figures.find(EXPECTED_AT, "Slowwave"), figures.find(EXPECTED_AT, "blocked sgemm")
     if ours and theirs:
         wall, cpu = theirs.wall / ours.wall, theirs.cpu / ours.cpu
         enough = min(wall, cpu) >= EXPECTED_RATIO
@@ -365,7 +365,7 @@ def _expected_part(figures: Figures) -> Part:
         f"{over:,.0f} MB",
         over < EXPECTED_PEAK_MB,
     )
-    million = figures.of(MILLION, "Slowwave")
+    million = figures.find(MILLION, "Slowwave")
     if million:
         each, workers = million.cpu / int(figures.machine["workers"]), figures.machine["workers"]
         took = f"{each:,.0f} s ({million.wall:,.0f} s wall)"
@@ -379,7 +379,7 @@ def _expected_part(figures: Figures) -> Part:
 
 
 def _extrapolated(figures: Figures, million: Case | None) -> str:
-    reference = next((c for n in reversed(figures.sizes) if (c := figures.of(n, "blocked sgemm"))), None)
+    reference = next((c for n in reversed(figures.sizes) if (c := figures.find(n, "blocked sgemm"))), None)
     if not million or not reference:
         return "On this machine under its load."
     factor = (million.rows / reference.rows) ** 2

@@ -86,7 +86,7 @@ class InOnePlan:
         self.merges = merges
 
     @classmethod
-    def of(cls, start: Matches, names: Mapping[str, str]) -> InOnePlan:
+    def from_matches(cls, start: Matches, names: Mapping[str, str]) -> InOnePlan:
         """The questions of ``start``, sealed."""
         pairs = [(p.a, p.b) for p in start.review]
         return cls(pairs, _items(start, pairs, names), _merges(start))
@@ -263,7 +263,7 @@ def simulate(path: Path, most: int, rows: int) -> Simulated:
     _, gold = np.unique(np.array(gold_texts, np.object_), return_inverse=True)
     kinds = np.unique(np.array(table["entity_type"].to_pylist(), np.object_), return_inverse=True)[1]
     start = match_entities(table, Settings())
-    plan = InOnePlan.of(start, dict(zip(ids, names, strict=True)))
+    plan = InOnePlan.from_matches(start, dict(zip(ids, names, strict=True)))
     pairs = {s.id: plan.pair(s.id) for s in plan.items}
     right = {id_: bool(gold[place[a]] == gold[place[b]]) for id_, (a, b) in pairs.items()}
 
@@ -280,7 +280,7 @@ def simulate(path: Path, most: int, rows: int) -> Simulated:
                 answers[a, b] = right[f"{a} {b}"]
                 signed.append(joined([*start.merges, *(pair for pair, yes in answers.items() if yes)]))
         said = [(a, b, yes) for (a, b), yes in islice(answers.items(), ASKED)]
-        return Reached(signed, joined(start.learn(Answers.of(said)).merges))
+        return Reached(signed, joined(start.learn(Answers.from_triples(said)).merges))
 
     chance = sorted((ask(by_chance(plan.items, n), BATCH) for n in range(SEEDS)), key=lambda run: run.asked.f1 or 0.0)
     orders = {

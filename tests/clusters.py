@@ -17,16 +17,17 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final, cast
 
 import psycopg
 import pytest
 from psycopg import sql
 
 from slowwave.store import server
+from slowwave.store.connect import Store
 from slowwave.store.doctor import OLDEST_PGVECTOR
-from slowwave.store.logins import LOGINS, passwords
-from slowwave.store.server import copy_database
+from slowwave.store.logins import LOGINS, close_idle, narrow, passwords, provide
+from slowwave.store.server import copy_database, create_database
 
 
 def _folders() -> Iterator[Path]:
@@ -152,3 +153,35 @@ def run(address: str, *statements: str) -> None:
     with psycopg.connect(address, autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement.encode())
+
+
+def upgrade_to(store: Store, revision: str) -> None:
+    """Bring an empty database to an earlier revision."""
+    from alembic import command
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    from slowwave.store import migrate as migrations  # imports of seconds that few tests need
+
+    engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
+    with engine.begin() as connection:
+        session = cast("psycopg.Connection[Any]", connection.connection.driver_connection)
+        provide(session)
+        connection.exec_driver_sql("CREATE SCHEMA night")
+        config = migrations._config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        narrow(session)
+
+
+@contextmanager
+def at_revision(postgres: server.Server, revision: str) -> Iterator[Store]:
+    """Make a database of the embedded server at a revision."""
+    name = f"t_{uuid.uuid4().hex[:12]}"
+    create_database(postgres.url, name)
+    store = Store.embedded_in(postgres.url(name), postgres.home)
+    upgrade_to(store, revision)
+    yield store
+    close_idle()
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())

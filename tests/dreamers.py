@@ -14,13 +14,17 @@ from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.clusters import cloned
 from tests.memories import ago, ask, remember
+from tests.permitting import accept_operations
 from tests.waiting import until
 
 OPS = "gc_references"
 
 
-def forgetful(store: Store, slug: str = "acme", rows: int = 12, **settings: object) -> str:
-    """Entities that cite one living chunk and one that is gone: as many items of ``gc_references``. Returns the name."""
+def forgetful(store: Store, slug: str = "acme", rows: int = 12, *, policy: bool = False, **settings: object) -> str:
+    """Make entities that cite one living chunk and one that is gone: as many items of ``gc_references``. Return the namespace's name.
+
+    With ``policy`` there is one that approves these items.
+    """
     remember(
         store,
         slug,
@@ -40,6 +44,8 @@ def forgetful(store: Store, slug: str = "acme", rows: int = 12, **settings: obje
             for n in range(rows)
         ],
     )
+    if policy:
+        accept_operations(store, slug, [OPS], accepted_by="mara")
     return slug
 
 

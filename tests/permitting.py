@@ -25,7 +25,7 @@ def with_permits(function: Callable[..., Result]) -> Callable[..., Result]:
 
 
 approve = with_permits(gate.approve)
-approve_by_policy = with_permits(gate.approve_by_policy)
+accept_operations = with_permits(policies.accept_operations)
 decide_by_policies = with_permits(policies.decide_by_policies)
 sign = with_permits(drafts.sign)
 sign_session = with_permits(drafts.sign_session)

@@ -129,7 +129,7 @@ def page_cells(snapshot: Snapshot, pages: Sequence[PageText]) -> list[PageCells]
     if len({*places}) < len(places):
         twice = next(path for n, (_, path) in enumerate(places) if places[n] in places[:n])
         raise Refused(f"{twice} would be written twice in one plan. Write it once.")
-    held = _Held.of(snapshot, places)
+    held = _Held.from_snapshot(snapshot, places)
     return [_cells(page, held) for page in pages]
 
 
@@ -166,7 +166,7 @@ class _Held:
     model: str
 
     @classmethod
-    def of(cls, snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> _Held:
+    def from_snapshot(cls, snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> _Held:
         rows = rows_where(snapshot, "documents", "path", {path for _, path in places}, ("corpus_id", *_PLACE, *_ROW))
         asked = {*places}
         documents: dict[tuple[str, str], Fields] = {}

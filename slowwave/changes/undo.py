@@ -275,7 +275,7 @@ def _refuse_blocked(
         items = tuple(sorted({item for _, _, _, item in blocked}))
         raise UndoBlocked(
             f"Later changes stand on {len(blocked)} cells or rows of {counted(len(items), 'item')} of this run, so nothing was undone: "
-            f"{shown}{more}. Undo the later run first, or take back all the others with --leave-changed.",
+            f"{shown}{more}. Undo the later run first, or undo all the others with --leave-changed.",
             tuple(dict.fromkeys(row for _, row, _, _ in sorted(blocked)))[:10],
             items,
         )
@@ -292,7 +292,7 @@ def _refuse_spared(connection: Connection, relation: Relation, parameters: Mappi
         shown = ", ".join(sorted(str(row) for _, row in spared)[:10])
         raise UndoBlocked(
             f"{len(spared)} rows of {relation.name} cannot be put back, as other rows hold their names now (an external id, a path, an "
-            f"ordinal): {shown}. Nothing was undone. Remove or rename the newer rows first, or take back all the others with "
+            f"ordinal): {shown}. Nothing was undone. Remove or rename the newer rows first, or undo all the others with "
             "--leave-changed.",
             items=tuple(sorted({str(item) for item, _ in spared})),
         )

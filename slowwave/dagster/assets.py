@@ -304,15 +304,16 @@ def _status(layout: Layout) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     ) -> Iterator[dg.MaterializeResult[Any]]:
         """Write the page; if the schedule asked for it, send it as well. The page is in the UI even if the webhook fails."""
-        from slowwave.night.status import digest_address, morning_page, send_page
+        from slowwave.night.delivery import endpoint
+        from slowwave.night.status import morning_page, send_page
 
         with reported_failures():
             page, statuses = morning_page(store)
         yield dg.MaterializeResult(metadata=status_metadata(page, statuses))
         if "dagster/schedule_name" in context.run.tags:
             with reported_failures():
-                if digest_address() is not None:
-                    context.log.info(f"Sent to {send_page(page)}.")
+                if endpoint("status") is not None:
+                    context.log.info(f"Sent to {send_page(store, page)}.")
 
     return status
 

@@ -41,6 +41,7 @@ def build_sensors(built: Mapping[str, Any], layout: Layout = DEFAULT) -> list[dg
         sensors.open_proposals_sensor(built["proposals_job"]),
         gate.approval_sensor(built["apply_job"]),
         gate.decisions_sensor(layout),
+        sensors.pending_notices,
         sensors.crashed_runs,
         sensors.cancelled_runs,
         sensors.automation_sensor(layout),

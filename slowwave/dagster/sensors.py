@@ -1,4 +1,4 @@
-"""Sensors: partitions follow the store, changed folders and open proposals start their jobs, and a crash is recorded in the ledger.
+"""Sensors: partitions follow the store, folders and proposals start jobs, messages are sent, and crashes go to the ledger.
 
 ``slowwave.dagster.gate`` holds the sensors of approvals and decisions.
 """
@@ -16,6 +16,7 @@ from slowwave.dagster.layout import DEFAULT, STORE_PROBLEMS, Layout, error_text
 from slowwave.dagster.layout import namespaces as partitions
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces as stored_namespaces
+from slowwave.text.tokens import counted
 
 _RUNNING: Final = dg.DefaultSensorStatus.RUNNING
 
@@ -185,6 +186,26 @@ def open_proposals_sensor(job: dg.JobDefinition) -> dg.SensorDefinition:
         return dg.SkipReason(" ".join(reasons) or "Nothing waits.")
 
     return open_proposals
+
+
+# Messages to endpoints.
+
+
+@dg.sensor(
+    name="pending_notices",
+    minimum_interval_seconds=30,
+    default_status=_RUNNING,
+    description="Sends messages that are pending for a webhook, if the daemon's environment names its address.",
+)
+def pending_notices(store: dg.ResourceParam[Store]) -> dg.SkipReason:
+    """Send messages that an endpoint did not accept at the end of a run. The sensor starts nothing."""
+    from slowwave.night.delivery import deliver
+
+    try:
+        sent = deliver(store, seconds=10.0)
+    except STORE_PROBLEMS as problem:
+        return dg.SkipReason(error_text(problem))
+    return dg.SkipReason(f"Sent {counted(sent, 'message')}." if sent else "Nothing could be sent.")
 
 
 # Runs that ended without a result.

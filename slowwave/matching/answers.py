@@ -43,7 +43,7 @@ class Answers:
     pairs: tuple[PairAnswer, ...] = ()
 
     @classmethod
-    def of(cls, given: Iterable[tuple[str, str, bool | str | None]]) -> Answers:
+    def from_triples(cls, given: Iterable[tuple[str, str, bool | str | None]]) -> Answers:
         """Parse triples (a, b, same), where ``same`` is True, False, or "unsure".
 
         A pair may be answered twice; a sure answer replaces "unsure". Raises ``Refused`` if an answer is none of these, if a row is
@@ -119,7 +119,7 @@ class AnsweredRows:
     unknown: int
 
     @classmethod
-    def of(cls, answers: Answers, ids: NDArray[np.object_], kind: Ints, kinds: Iterable[int]) -> AnsweredRows:
+    def from_answers(cls, answers: Answers, ids: NDArray[np.object_], kind: Ints, kinds: Iterable[int]) -> AnsweredRows:
         """Return the answers about rows with these ``ids`` (n,), in order, and types ``kind`` (n,).
 
         Only answers about types in ``kinds`` are kept.
@@ -289,11 +289,11 @@ class Decided:
     pairs: Mapping[str, tuple[Ints, Ints, Flags, Flags]]
 
     @classmethod
-    def of(cls, labelled: Labelled | None, like: Population) -> Decided:
+    def from_labelled(cls, labelled: Labelled | None, like: Population) -> Decided:
         """Build the population of the labelled rows in the same way as ``like``."""
         if labelled is None or not labelled.pairs:
             return cls(None, {})
-        population = Population.of(labelled.rows, shapes=like.shapes())
+        population = Population.from_table(labelled.rows, shapes=like.shapes())
         place = {str(id_): k for k, id_ in enumerate(population.ids)}
         by_type: dict[str, list[tuple[int, int, bool, bool]]] = {}
         for a, b, same in sorted(labelled.pairs):
@@ -338,7 +338,7 @@ def _compare(population: Population, like: Comparer, i: Ints, j: Ints) -> tuple[
 
     These rows do not show how rare a name or a value is, so rarity stays empty; nor do they have vectors.
     """
-    own = Comparer(population, int(population.kind[i[0]]), WordInformation.of(population.names.folded))
+    own = Comparer(population, int(population.kind[i[0]]), WordInformation.from_texts(population.names.folded))
     found = own.compare(i, j).levels
     place = {(c.name, c.shape): k for k, c in enumerate(own.comparisons)}
     levels = np.full((len(i), len(like.comparisons)), -1, np.int8)

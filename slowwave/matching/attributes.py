@@ -106,7 +106,7 @@ class Attributes:
         """Return the rows that state any attribute, without the attributes derived from their names."""
         return np.unique(np.concatenate([np.empty(0, np.int64), *(c.rows for c in self.columns if c.key != CODES)]))
 
-    def of(self, kind: int) -> tuple[Column, ...]:
+    def select(self, kind: int) -> tuple[Column, ...]:
         """Return the columns of one entity type."""
         return tuple(c for c in self.columns if c.kind == kind)
 

@@ -39,7 +39,7 @@ class Blocks:
         return len(self.start)
 
     @classmethod
-    def of(cls, rows: Ints, codes: Ints, leads: Flags | None = None) -> Blocks:
+    def from_codes(cls, rows: Ints, codes: Ints, leads: Flags | None = None) -> Blocks:
         """Build blocks of two or more rows from rows (m,) and the codes of their blocks (m,); all lead unless ``leads`` is given."""
         if not len(rows):
             return cls(rows, rows, rows, rows)
@@ -176,7 +176,7 @@ class TfIdfRows:
     frequency: Ints
 
     @classmethod
-    def of(cls, kind: Ints, read: Read, tokens: int) -> TfIdfRows:
+    def from_reader(cls, kind: Ints, read: Read, tokens: int) -> TfIdfRows:
         """Read the rows twice, the first time to count.
 
         ``kind`` (n,) is the type of each row, ``tokens`` the number of different tokens.
@@ -442,7 +442,7 @@ class CharacterNgrams:
     alphabet: int
 
     @classmethod
-    def of(cls, texts: NDArray[np.object_]) -> CharacterNgrams:
+    def from_texts(cls, texts: NDArray[np.object_]) -> CharacterNgrams:
         """Assign numbers to the letters of ``texts`` in Unicode order."""
         points = np.frombuffer("".join(texts.tolist()).encode("utf-32-le", "surrogatepass"), np.uint32)
         seen = np.zeros(0x110000, bool)

@@ -75,7 +75,7 @@ class DistinctNames:
     def spread(self, distinct: Ints, codes: Ints) -> Blocks:
         """Return blocks of the rows of some names (m,), one block for each code (m,)."""
         which, place = ranges(self.start[distinct], self.size[distinct])
-        return Blocks.of(self.rows[place], codes[which])
+        return Blocks.from_codes(self.rows[place], codes[which])
 
     def cross(self, a: Ints, b: Ints, bits: Bits, n: int, focus: Flags | None) -> tuple[Ints, Bits]:
         """Return the pairs of rows of names ``a`` with rows of names ``b``, and the bits of their names.
@@ -108,7 +108,7 @@ def name_blocks(population: Population, distinct: DistinctNames) -> Iterator[tup
         owner = np.arange(len(first)) if owner is None else owner
         has = codes >= 0
         owner, codes = owner[has], codes[has]
-        return Blocks.of(owner, codes * kinds + kind[owner], None if leads is None else leads[has])
+        return Blocks.from_codes(owner, codes * kinds + kind[owner], None if leads is None else leads[has])
 
     def flat(codes: Ints) -> tuple[Ints, Ints]:
         """Return the codes of a table as one column, with the name that each belongs to."""
@@ -131,7 +131,7 @@ def _slips(population: Population, distinct: DistinctNames) -> Blocks:
     names, n = population.names, len(distinct)
     kind, letters = population.kind[distinct.first], names.length[distinct.first]
     usable = (letters >= _SLIPS[0]) & (letters <= _SLIPS[1])
-    texts = CharacterNgrams.of(np.where(usable, names.squeezed[distinct.first], ""))
+    texts = CharacterNgrams.from_texts(np.where(usable, names.squeezed[distinct.first], ""))
     bits = n.bit_length()
     packed = np.empty(len(texts.codes) + n, np.int64)
     for low in range(0, n, _READ_DISTINCT_NAMES):
@@ -145,7 +145,7 @@ def _slips(population: Population, distinct: DistinctNames) -> Blocks:
     shared = ~new | np.r_[~new[1:], False] if n else new
     owner, code = packed[shared] & ((1 << bits) - 1), np.cumsum(new)[shared]
     owner, code = owner[usable[owner]], code[usable[owner]]
-    return Blocks.of(owner, code * (int(kind.max(initial=0)) + 1) + kind[owner])
+    return Blocks.from_codes(owner, code * (int(kind.max(initial=0)) + 1) + kind[owner])
 
 
 def near_names(population: Population, distinct: DistinctNames, focus: Flags | None) -> tuple[Ints, int]:
@@ -154,8 +154,8 @@ def near_names(population: Population, distinct: DistinctNames, focus: Flags | N
     Also returns the number of names that have more such neighbours than are kept. Prose is left to other keys.
     """
     texts = population.names.folded[distinct.first]
-    letters = CharacterNgrams.of(np.array([f"  {t} " if len(t) <= LONGEST else "" for t in texts], np.object_))
-    rows = TfIdfRows.of(population.kind[distinct.first], letters.triples, letters.alphabet**3)
+    letters = CharacterNgrams.from_texts(np.array([f"  {t} " if len(t) <= LONGEST else "" for t in texts], np.object_))
+    rows = TfIdfRows.from_reader(population.kind[distinct.first], letters.triples, letters.alphabet**3)
     work = max(_WORK_DISTINCT_NAMES[0], _WORK_DISTINCT_NAMES[1] / max(len(distinct), 1))
     i, j, crowded = rows.near(_COSINE, work, _NEAR, focus)
     return packed_pairs(i, j, len(distinct)), crowded
@@ -206,7 +206,7 @@ class Records:
     words: int
 
     @classmethod
-    def of(cls, population: Population) -> Records:
+    def from_population(cls, population: Population) -> Records:
         """Split every distinct name and value once."""
         named = pa.array(population.names.folded, pa.string()).dictionary_encode()
         sources = [(_NAME, np.arange(len(population)), named.indices.to_numpy().astype(np.int64), named.dictionary)]
@@ -344,8 +344,8 @@ def find(population: Population, band_low: float, threshold: float, focus: Flags
     for the rows of the focus only.
     """
     found = _Found(len(population), focus)
-    records = Records.of(population)
-    words = TfIdfRows.of(population.kind, _reader(records, np.arange(len(population))), records.words)
+    records = Records.from_population(population)
+    words = TfIdfRows.from_reader(population.kind, _reader(records, np.arange(len(population))), records.words)
     _by_names(population, found)
     _by_values(population, records, found)
     found.add("record", _near_records(population, records, words, found))
@@ -487,14 +487,16 @@ def _by_values(population: Population, records: Records, found: _Found) -> None:
     kinds = int(population.kind.max(initial=0)) + 1
     known = population.known_as.tocoo()
     rows = known.row.astype(np.int64)
-    found.add_blocks("alias", Blocks.of(rows, known.col.astype(np.int64) * kinds + population.kind[rows]), _VALUED)
+    found.add_blocks(
+        "alias", Blocks.from_codes(rows, known.col.astype(np.int64) * kinds + population.kind[rows]), _VALUED
+    )
     columns = [c for c in population.attributes.columns if c.shape in STRONG]
     if columns:
         first = np.cumsum([0, *(len(c.texts) for c in columns)])
         codes = np.concatenate([c.codes + at for c, at in zip(columns, first, strict=False)])
-        found.add_blocks("attribute", Blocks.of(np.concatenate([c.rows for c in columns]), codes), _VALUED)
+        found.add_blocks("attribute", Blocks.from_codes(np.concatenate([c.rows for c in columns]), codes), _VALUED)
     rows, words = records.names.read(np.arange(found.n))
-    rare, _ = Blocks.of(rows, words * kinds + population.kind[rows]).within(_RARE * found.n)
+    rare, _ = Blocks.from_codes(rows, words * kinds + population.kind[rows]).within(_RARE * found.n)
     found.add("rare word", rare.all_pairs(found.n, found.focus))
 
 
@@ -549,7 +551,7 @@ def _split(records: Records, large: list[Blocks], found: _Found) -> None:
     found.add("split", found.touched(rows[first[copies]], rows[copies]))
     alone = first == np.arange(len(rows))
     rows, block = rows[alone], block[alone]
-    inside = TfIdfRows.of(block, _reader(records, rows), records.words)
+    inside = TfIdfRows.from_reader(block, _reader(records, rows), records.words)
     i, j = inside.nearest(_INSIDE, 0, _work(len(rows)), None if found.focus is None else found.focus[rows])
     found.add("split", found.touched(rows[i], rows[j]))
 

@@ -378,9 +378,12 @@ class Comparer:
     ) -> None:
         self._population = population
         self._words = words
-        self._codes, self._organisations = read or (ModelCodes.of(population), Organisations.of(population))
-        self.columns = population.attributes.of(kind)
-        self._column_words = [WordInformation.of(c.texts) if c.shape == "text" else None for c in self.columns]
+        self._codes, self._organisations = read or (
+            ModelCodes.from_population(population),
+            Organisations.from_population(population),
+        )
+        self.columns = population.attributes.select(kind)
+        self._column_words = [WordInformation.from_texts(c.texts) if c.shape == "text" else None for c in self.columns]
         self._frequency = [np.log(np.maximum(c.counts - 1, 0.5) / max(len(c.rows), 2)) for c in self.columns]
         self._rows = np.flatnonzero(population.kind == kind)
         self._holders = np.bincount(population.names.plain[self._rows] + 1)

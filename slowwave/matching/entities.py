@@ -124,7 +124,7 @@ def match_entities(
         aliases=pa.table(
             {"entity_id": pa.array(owners, pa.string()), "alias": [a for others in aliases for a in others]}
         ),
-        answers=Answers.of(answers),
+        answers=Answers.from_triples(answers),
         aim=aim,
     )
 

@@ -223,11 +223,11 @@ class Evidence:
         A type with fewer than 100 pairs starts from what the others have learnt together. ``teach`` (p,) flags the pairs to learn from,
         all by default: in pairs that only an equal value has brought together, every stranger agrees in that very column.
         """
-        words = WordInformation.of(population.names.folded)
+        words = WordInformation.from_texts(population.names.folded)
         kinds = np.unique(population.kind[i]).tolist()
-        read = ModelCodes.of(population), Organisations.of(population)
+        read = ModelCodes.from_population(population), Organisations.from_population(population)
         comparers = {kind: Comparer(population, kind, words, read) for kind in kinds}
-        given, known = model or {}, Decided.of(labelled, population)
+        given, known = model or {}, Decided.from_labelled(labelled, population)
         learnt: dict[str, Weights] = {}
         small: list[int] = []
         for kind in kinds:
@@ -411,7 +411,7 @@ class Evidence:
         if kind not in self._differences:
             i, j = self._looked_at
             at = np.flatnonzero(self._population.kind[i] == kind)
-            self._differences[kind] = Differences.of(self._comparers[kind].words, i[at], j[at])
+            self._differences[kind] = Differences.from_pairs(self._comparers[kind].words, i[at], j[at])
         return self._differences[kind]
 
     def _signs(self, kind: int) -> SignReader:
@@ -567,7 +567,7 @@ class OtherNames:
     looked: dict[int, int]
 
     @classmethod
-    def of(cls, population: Population) -> OtherNames:
+    def from_population(cls, population: Population) -> OtherNames:
         """Count the words of the names.
 
         Time grows with the distinct names, about 1 µs each.

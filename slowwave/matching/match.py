@@ -48,7 +48,7 @@ FLOOR: Final = 0.9
 """Minimum probability of a merge with the aim "precision"."""
 
 
-def of(aim: Aim, kinds: Ints, probabilities: Reals, may: Flags, precision: float) -> Reals:
+def find_thresholds(aim: Aim, kinds: Ints, probabilities: Reals, may: Flags, precision: float) -> Reals:
     """Return the threshold of each type code.
 
     ``kinds``, ``probabilities`` and ``may`` (p,) belong to the pairs that are worth a review.
@@ -103,7 +103,7 @@ class Series:
     recurring: tuple[tuple[Flags, Ints], ...]
 
     @classmethod
-    def of(cls, population: Population, model: WeightsByType, person: Flags) -> Series:
+    def from_population(cls, population: Population, model: WeightsByType, person: Flags) -> Series:
         """Count the dates of each title; ``person`` (n,) flags rows of persons.
 
         Time is linear in the rows.
@@ -159,7 +159,7 @@ def _dates_things(column: Column, population: Population, model: WeightsByType) 
     weights = model.get(population.type_name(column.kind))
     if weights is None or not weights.learnt:
         return False
-    k = population.attributes.of(column.kind).index(column)
+    k = population.attributes.select(column.kind).index(column)
     return float(weights.m[k + FIELDS][-1]) >= _AGREE
 
 
@@ -438,7 +438,9 @@ def match(
     ``model`` holds weights of an earlier call, which are not learnt again. ``answers`` decide pairs and correct the scores of others, and
     ``aim`` decides how the threshold is chosen.
     """
-    population = Population.of(entities, matrix=matrix, rows=rows, links=links, neighbours=neighbours, aliases=aliases)
+    population = Population.from_table(
+        entities, matrix=matrix, rows=rows, links=links, neighbours=neighbours, aliases=aliases
+    )
     lowest = min(
         [
             settings.operations.dedupe_entities.default_threshold,
@@ -459,10 +461,13 @@ def match(
         population, settings, i, j, labelled=labelled, model=model, teach=~found.only_by("attribute")
     )
     named = np.unique(np.concatenate([i, j]))
-    vetoes, names = Vetoes.of(population, named, cannot_link or {}), OtherNames.of(population)
+    vetoes, names = Vetoes.from_population(population, named, cannot_link or {}), OtherNames.from_population(population)
     task = _Task(
         *(population, settings, evidence, named, cannot_link or {}, vetoes, names),
-        *(Variants.of(population, names, i, j), Series.of(population, evidence.model, names.person)),
+        *(
+            Variants.from_pairs(population, names, i, j),
+            Series.from_population(population, evidence.model, names.person),
+        ),
         *(i, j, counts, found.dropped, (found.i, found.j)),
     )
     return _settle(task, answers or Answers(), aim)
@@ -492,12 +497,12 @@ class _Task:
 def _settle(task: _Task, answers: Answers, aim: Aim) -> Matches:
     """Decide, with the answers of people if there are any."""
     population, counts = task.population, Counter(task.counts)
-    answered = AnsweredRows.of(answers, population.ids, population.kind, task.evidence.kinds)
+    answered = AnsweredRows.from_answers(answers, population.ids, population.kind, task.evidence.kinds)
     vetoes = task.vetoes
     if len(answered.i):
         asked = np.union1d(answered.i, answered.j)
         if not np.isin(asked, task.rows).all():  # names of rows without a pair were not parsed
-            vetoes = Vetoes.of(population, np.union1d(task.rows, asked), task.cannot_link)
+            vetoes = Vetoes.from_population(population, np.union1d(task.rows, asked), task.cannot_link)
         vetoes = vetoes.besides(ANSWER, answered.keys(same=False))
     evidence = taught(task.evidence, answered, vetoes, task.i, task.j)
     judged = _judge(task, evidence, vetoes, counts)
@@ -612,7 +617,7 @@ class _Groupable(NamedTuple):
 def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, aim: Aim) -> _Groupable:
     population, settings, names = task.population, task.settings, task.names
     i, j, scores = judged.i, judged.j, judged.scores
-    limits = of(
+    limits = find_thresholds(
         aim,
         population.kind[i],
         scores.probability,

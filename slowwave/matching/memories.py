@@ -104,10 +104,10 @@ def match_memories(
 
     Time: that of ``neighbours`` over the distinct texts, and about 200 µs for each pair of neighbours, at most ``NEAREST`` per text.
     """
-    memories = _Memories.of(table, embed)
+    memories = _Memories.from_table(table, embed)
     own = memories.distinct()
     i, j, cosine = _near(memories, own, FLOOR - LENIENCE if threshold < FLOOR else FLOOR)
-    same = _Reader.of(memories, _embedder(embed) if memories.embedded else None)
+    same = _Reader.from_memories(memories, _embedder(embed) if memories.embedded else None)
 
     def decide(x: int, y: int, c: float) -> tuple[Decision, str]:
         found = same.say(x, y)
@@ -162,7 +162,7 @@ def cluster_memories(
     at least ``min_size`` rows. Only rows of one kind, scope, subject and author are grouped, if the table has such columns. Time: that of
     ``neighbours``, and the squared sizes of the groups.
     """
-    memories = _Memories.of(table, embed)
+    memories = _Memories.from_table(table, embed)
     i, j, cosine = _near(memories, np.arange(len(memories.ids)), floor, nearest)
     unit = (
         memories.units
@@ -190,7 +190,7 @@ class _Memories:
     embedded: bool
 
     @classmethod
-    def of(cls, table: Any, embed: Embed | None) -> _Memories:
+    def from_table(cls, table: Any, embed: Embed | None) -> _Memories:
         columns = read_columns(table, _COLUMNS, ("id", "text"))
         ids = read_ids(columns["id"])
         order = sorted(range(len(ids)), key=ids.__getitem__)
@@ -264,7 +264,7 @@ class _Reader:
     compare: Callable[[str, str], Sameness]
 
     @classmethod
-    def of(cls, memories: _Memories, embed: Embed | None) -> _Reader:
+    def from_memories(cls, memories: _Memories, embed: Embed | None) -> _Reader:
         common = WordsInUse(memories.texts)
 
         @lru_cache(maxsize=65_536)

@@ -262,7 +262,7 @@ def prepare(names: Sequence[str]) -> Names:
     coded = pa.array(names, pa.string()).dictionary_encode()
     raw, inverse = coded.dictionary, coded.indices.to_numpy()
     plain = fold_all(_turned(raw))
-    words = _Words.of(plain)
+    words = _Words.from_texts(plain)
     core = words.core()
     compact = core.join("")
     numbered = compact.dictionary_encode()
@@ -300,7 +300,7 @@ class _Words:
     ends: Codes
 
     @classmethod
-    def of(cls, texts: pa.Array) -> _Words:
+    def from_texts(cls, texts: pa.Array) -> _Words:
         lists = pc.split_pattern(texts, " ")
         words = pc.list_flatten(lists).dictionary_encode()
         return cls(words.dictionary, words.indices.to_numpy(), lists.offsets.to_numpy().astype(np.int64))
@@ -524,7 +524,7 @@ def choose_name(candidates: Sequence[NameCandidate]) -> str:
         return names[0]
     sources = {name: sum(c.sources for c in candidates if c.name == name) for name in names}
     context = frozenset(fold(" ".join(c.context for c in candidates)).split())
-    read = [_ReadName.of(name) for name in names]
+    read = [_ReadName.parse(name) for name in names]
 
     def quality(name: _ReadName) -> tuple[int, ...]:
         others = [other for other in read if other is not name]
@@ -550,7 +550,7 @@ class _ReadName:
     words: tuple[str, ...]
 
     @classmethod
-    def of(cls, text: str) -> _ReadName:
+    def parse(cls, text: str) -> _ReadName:
         return cls(text, tuple(fold(text).split())[:_LONGEST])
 
 

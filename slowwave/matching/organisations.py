@@ -85,7 +85,7 @@ class Organisations:
     read: Sequence[Read | None]
 
     @classmethod
-    def of(cls, population: Population) -> Organisations:
+    def from_population(cls, population: Population) -> Organisations:
         """Parse the names of all types that hold organisations; about 20 µs per distinct name."""
         n = len(population)
         number, text = np.full(n, -1, np.int64), np.zeros(n, np.int64)
@@ -317,7 +317,7 @@ class ModelCodes:
     offer: Marks
 
     @classmethod
-    def of(cls, population: Population) -> ModelCodes:
+    def from_population(cls, population: Population) -> ModelCodes:
         """Collect the codes from the columns of codes and the names.
 
         Time is linear in the words of the names that have a code.

@@ -58,7 +58,7 @@ class Population:
         return len(self.ids)
 
     @classmethod
-    def of(
+    def from_table(
         cls,
         entities: pa.Table,
         *,

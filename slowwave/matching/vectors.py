@@ -254,7 +254,7 @@ def _rest(prefix: Floats) -> Floats:
 def _stripe(search: _Search, top: int) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
     """Find the pairs whose first row is in the stripe that begins at ``top`` and has the height of a tile, sorted."""
     n = len(search.rows)
-    buffers = _Buffers.of(min(_HEIGHT, n - top) * min(_WIDTH, n - top))
+    buffers = _Buffers.allocate(min(_HEIGHT, n - top) * min(_WIDTH, n - top))
     found = [_tile(search, top, left, buffers) for left in range(top, n, _WIDTH)]
     i, j, score = (np.concatenate(c) for c in zip(*found, strict=True))
     order = np.lexsort((j, i))
@@ -314,7 +314,7 @@ class _Buffers:
     right: Floats
 
     @classmethod
-    def of(cls, size: int) -> _Buffers:
+    def allocate(cls, size: int) -> _Buffers:
         """Allocate buffers for tiles of up to ``size`` elements."""
         left, right = np.empty((2, _CHUNK, _MORE + 2), np.float32)
         return cls(np.empty(size, np.float32), np.empty(size + 8, bool), left, right)
@@ -376,7 +376,7 @@ def neighbours(
         a, b, score = pairs_above(matrix, floor, rows, workers)
         return _ranked(np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([score, score]), k)
     units, kept = unit_rows(matrix if rows is None else matrix[rows])
-    best = _Best.of(len(units), k, floor)
+    best = _Best.allocate(len(units), k, floor)
     tiles = [
         (t, left) for t in range(0, len(units), _HEIGHT_NEIGHBOURS) for left in range(t, len(units), _WIDTH_NEIGHBOURS)
     ]
@@ -462,7 +462,7 @@ class _Best:
     lock: Lock
 
     @classmethod
-    def of(cls, n: int, k: int, floor: float) -> _Best:
+    def allocate(cls, n: int, k: int, floor: float) -> _Best:
         return cls(np.full((n, k), -1), np.full((n, k), -1), floor - float(_SLACK), Lock())
 
     def meet(self, units: Floats, top: int, left: int) -> None:

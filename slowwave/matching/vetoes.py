@@ -93,7 +93,7 @@ class Vetoes:
     looked: dict[int, int]
 
     @classmethod
-    def of(cls, population: Population, rows: Ints, cannot_link: Mapping[str, IdPairs]) -> Vetoes:
+    def from_population(cls, population: Population, rows: Ints, cannot_link: Mapping[str, IdPairs]) -> Vetoes:
         """Read the names of ``rows``, the only rows that may be queried; ``cannot_link`` holds id pairs by reason.
 
         Time: 1 µs for a plain name, 20 to 60 µs for one with specifics; memory: two integers per row.
@@ -296,12 +296,12 @@ class Variants:
     group: Mapping[str, int]
 
     @classmethod
-    def of(cls, population: Population, names: OtherNames, i: Ints, j: Ints) -> Variants:
+    def from_pairs(cls, population: Population, names: OtherNames, i: Ints, j: Ints) -> Variants:
         """Learn the words from candidate pairs (p,).
 
         Takes about 20 µs for each pair of two names with one code.
         """
-        codes, sources, stated = ModelCodes.of(population), population.sources, dict[int, str]()
+        codes, sources, stated = ModelCodes.from_population(population), population.sources, dict[int, str]()
         for column in population.attributes.columns:
             if column.key == CODES:
                 for row, code in zip(column.rows.tolist(), column.texts[column.codes].tolist(), strict=True):

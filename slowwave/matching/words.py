@@ -60,7 +60,7 @@ class WordInformation:
     information: Reals
 
     @classmethod
-    def of(cls, texts: NDArray[np.object_], *, slips: bool = True) -> WordInformation:
+    def from_texts(cls, texts: NDArray[np.object_], *, slips: bool = True) -> WordInformation:
         """Build the words of folded texts, with words separated by spaces.
 
         Time and memory grow with the number of words.
@@ -188,7 +188,7 @@ def _meant(words: NDArray[np.object_], count: Reals) -> Ints:
     may = np.flatnonzero([len(w) >= _SLIPS and w.isalpha() for w in words])
     if not len(may):
         return to
-    owner, form = CharacterNgrams.of(words[may]).deletions(0, len(may))
+    owner, form = CharacterNgrams.from_texts(words[may]).deletions(0, len(may))
     order = np.lexsort((owner, form))
     owner, form = may[owner[order]], form[order]
     once = np.r_[True, (form[1:] != form[:-1]) | (owner[1:] != owner[:-1])]  # "beet" has the form "bet" twice
@@ -252,7 +252,7 @@ class SharedWords:
     matrix: Any
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> SharedWords:
+    def from_texts(cls, texts: Sequence[str]) -> SharedWords:
         """Build the vectors of the content words of texts.
 
         Each word counts once per text, by its stem, with a weight that is the logarithm of how few of the texts have it. Time is linear
@@ -314,7 +314,7 @@ class Differences:
     signs: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, words: WordInformation, i: Ints, j: Ints) -> Differences:
+    def from_pairs(cls, words: WordInformation, i: Ints, j: Ints) -> Differences:
         """Return the commonest signs in pairs of names (p,), the same for any order of the pairs.
 
         Cost: that of reading their words.

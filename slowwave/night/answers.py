@@ -425,14 +425,14 @@ def _again(mutation: Mutation, memory: str, text: str, reason: str) -> NewVersio
     return NewVersion(memory, text, reason, stage, attributes, state, rests, because)
 
 
-def _refuse_text(said: str, proposed: str) -> None:
-    if not said or "\x00" in said:
+def _refuse_text(text: str, proposed: str) -> None:
+    if not text or "\x00" in text:
         raise Refused("The text is empty, or holds a character that no text may hold. Nothing was changed.")
-    if len(said) > MOST_CHARACTERS:
+    if len(text) > MOST_CHARACTERS:
         raise Refused(f"A text has at most {MOST_CHARACTERS:,} characters. Nothing was changed.")
-    if said == proposed.strip():
+    if text == proposed.strip():
         raise Refused("That is the text that is proposed: say yes to it. Nothing was changed.")
-    if found := sorted({d.kind for d in counting(screen(said))}):
+    if found := sorted({d.kind for d in counting(screen(text))}):
         raise Refused(f"The text holds what screening refuses ({', '.join(found)}). Nothing was changed: take it out.")
 
 

@@ -19,9 +19,9 @@ from slowwave.changes.mutation import Identified, Mutation
 from slowwave.changes.relations import OWN, Catalogue, bound_catalogue, row_types
 from slowwave.changes.sql import BATCH_TABLES, stale_cells
 from slowwave.errors import ApprovalWithdrawn, DreamApplyDisabled, DreamLockUnavailable, Refused, SlowwaveError
-from slowwave.night.delivery import deliver, note, notifier_of
+from slowwave.night.delivery import deliver, note_written_rows, notifier_of
 from slowwave.night.followers import followers
-from slowwave.night.run_events import Stream, in_words, item_event, refusal
+from slowwave.night.run_events import Event, Stream, in_words, item_event, refusal
 from slowwave.night.sinks import Callback, sinks_for
 from slowwave.operations import khora_kinds, permits
 from slowwave.plans.approval import (
@@ -125,7 +125,7 @@ class Throttle:
         self.size = self.size or self.most
 
     @classmethod
-    def of(cls, settings: Settings) -> Throttle:
+    def from_settings(cls, settings: Settings) -> Throttle:
         """Build the throttle from a namespace's settings."""
         return cls(
             settings.batch_items,
@@ -369,7 +369,7 @@ def apply_approval(
         verify_sealed(plan, "applied")
         named = frozenset(approval.item_ids)
         signed = [s for s in plan.items if s.id in named]
-        refuse_unsigned(connection, approval, plan, signed, settings, permits())
+        refuse_unsigned(connection, approval, plan, signed, permits())
         items = [s for s in signed if s.status == "approved"]
         for follower in followers():  # text that people wrote into files comes first
             follower.before_write(store, connection, approval.namespace)
@@ -393,7 +393,7 @@ def apply_approval(
             stream.started("apply", trigger)
             if claimed:
                 claimed(claim)
-            run = _Run(connection, claim, approval, items, Throttle.of(settings), stream, progress)
+            run = _Run(connection, claim, approval, items, Throttle.from_settings(settings), stream, progress)
             run.tells = notifier_of(connection, claim.namespace_id)
             kinds = {s.kind for s in signed}
             wrote = {table for table, writers in _WRITERS.items() if kinds & writers}
@@ -449,7 +449,7 @@ class _Run:
 
     ``done`` counts the approval's items that are decided, including those of earlier attempts. ``before_end`` is called once the items
     are done or a person cancelled, while the run can still be resumed. ``tells`` holds the store and who is notified of what is written
-    to it.
+    to it. ``committed`` holds events of committed items that the stream has recorded and not emitted.
     """
 
     connection: Connection
@@ -462,6 +462,7 @@ class _Run:
     done: int = 0
     before_end: list[Callable[[], object]] = field(default_factory=list)
     tells: tuple[str, Notify] | None = None
+    committed: list[Event] = field(default_factory=list)
 
     def result(self) -> ApplyResult:
         """Apply batch after batch to the end, or until a person cancels; when the approval is withdrawn, end and raise."""
@@ -487,7 +488,8 @@ class _Run:
             self.done += len(batch)
             self.throttle.took(seconds)
             note_progress(self.connection, self.claim, "apply", self.done, total)
-            self._report(batch, statuses, seconds)
+            self.stream.emit(*self.committed, recorded=True)
+            self.committed.clear()
             if self.progress:
                 self.progress(self.done, total)
         for follow in self.before_end:
@@ -549,7 +551,7 @@ class _Run:
         return self._singly(items)
 
     def _at_once(self, items: Sequence[Item]) -> Mapping[str, str] | None:
-        connection, claim, plan_hash = self.connection, self.claim, self.approval.plan_hash
+        connection, claim, plan_hash, began = self.connection, self.claim, self.approval.plan_hash, time.monotonic()
         with connection.transaction():
             if not lock_batch(connection, claim):
                 return None
@@ -559,10 +561,8 @@ class _Run:
             unfit = {i.id: fault for i in items if i.id in waiting and (fault := permits().violation(i))}
             _mark(connection, plan_hash, unfit, "failed")
             todo = [i for i in items if i.id in waiting and i.id not in unfit]
-            if not todo:
-                return dict.fromkeys(unfit, "failed")
             try:
-                left_out = _change(connection, claim, todo, catalogue)
+                left_out = _change(connection, claim, todo, catalogue) if todo else {}
             except (psycopg.Error, SlowwaveError) as problem:
                 if isinstance(problem, SlowwaveError):
                     raise _ItemFault(str(problem)) from problem
@@ -576,14 +576,18 @@ class _Run:
                 _mark(connection, plan_hash, reasons, status)
             _mark(connection, plan_hash, dict.fromkeys(applied, ""), "applied")
             if self.tells is not None:
-                note(connection, self.tells, claim.namespace_id, claim.run_id, applied)
-        statuses = {id_: status for id_, (status, _) in left_out.items()} | dict.fromkeys(applied, "applied")
-        return statuses | dict.fromkeys(unfit, "failed")
+                note_written_rows(connection, self.tells, claim.namespace_id, claim.run_id, applied)
+            statuses = {id_: status for id_, (status, _) in left_out.items()} | dict.fromkeys(applied, "applied")
+            statuses |= dict.fromkeys(unfit, "failed")
+            events = self._record(items, statuses, began)
+        self.committed += events
+        return statuses
 
     def _singly(self, items: Sequence[Item]) -> Mapping[str, str] | None:
         """Apply the items of a failed batch one by one."""
         statuses: dict[str, str] = {}
         for item in items:
+            began = time.monotonic()
             try:
                 found = self._at_once([item])
                 if found is None:
@@ -597,16 +601,20 @@ class _Run:
                     if not lock_batch(self.connection, self.claim):
                         return None
                     _mark(self.connection, self.approval.plan_hash, {item.id: reason}, "failed")
+                    events = self._record([item], {item.id: "failed"}, began)
+                self.committed += events
                 statuses[item.id] = "failed"
         return statuses
 
-    def _report(self, batch: Sequence[Item], statuses: Mapping[str, str], seconds: float) -> None:
+    def _record(self, items: Sequence[Item], statuses: Mapping[str, str], began: float) -> list[Event]:
+        """Return the events of items, and let the stream record them in the transaction that made their statuses."""
         if not self.stream.sinks:
-            return
-        share = seconds * 1000 / len(batch)
-        for item in batch:
-            if status := statuses.get(item.id):
-                self.stream.emit(item_event(self.stream, item, "apply", status, share))
+            return []
+        share = (time.monotonic() - began) * 1000 / len(items)
+        decided = [(item, statuses[item.id]) for item in items if item.id in statuses]
+        events: list[Event] = [item_event(self.stream, item, "apply", status, share) for item, status in decided]
+        self.stream.record(self.connection, events)
+        return events
 
 
 def _change(

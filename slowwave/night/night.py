@@ -46,7 +46,6 @@ from slowwave.operations import (
 from slowwave.operations.rejections import REJECTED
 from slowwave.operations.setting_names import check_setting_names
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
-from slowwave.plans.gate import approve_by_policy
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import open_budget, pending_review, unless_decided, write_findings, write_plan
 from slowwave.plans.lowering import LoweredItems, lower_items
@@ -311,6 +310,8 @@ def run_night(
     run_id: str = "",
     dagster_run_id: str = "",
     now: datetime | None = None,
+    wait: float = 0.0,
+    reason: str = "",
     context: NightContext | None = None,
     done: Finished | None = None,
 ) -> Night:
@@ -319,6 +320,7 @@ def run_night(
     ``ops`` names the operations (``all`` for every one, ``weekly`` for those that the settings switch on and the weekly ones); without it
     the settings do. An unchanged namespace is skipped unless ``force``, operations, a scope or ``now`` are given. A namespace of a
     disconnected store is always skipped. ``run_id`` is a run that is already open, and ``dagster_run_id`` the run of Dagster that asks.
+    A new run waits up to ``wait`` seconds while another run holds the namespace, and ``reason`` is stored with it.
 
     ``now`` plans as of that instant: ages, windows and ends follow it, and on unchanged data the same instant gives the same plan. The rows
     are still those that the store holds today, and apply records the real instant. ``context`` is shared with the nights of other
@@ -345,7 +347,8 @@ def run_night(
         namespace,
         trigger=trigger,
         dagster_run_id=dagster_run_id,
-        parameters=parameters(names, scope, now=now, with_weekly=with_weekly),
+        parameters=parameters(names, scope, now=now, reason=reason, with_weekly=with_weekly),
+        wait=wait,
     )
     say = _steps(store, run_id, progress, every=0.0 if context.snapshot is None else _SELDOM)
     stream = open_stream(store, run_id, namespace, callbacks, dagster_run_id=dagster_run_id)
@@ -455,7 +458,7 @@ def make_plan(
     by: str = "",
     context: NightContext | None = None,
 ) -> Night:
-    """Seal the planners' items, prove the plan, write it, and let the namespace's policy approve what it may.
+    """Seal the planners' items, prove the plan, write it, and let the namespace's policies decide.
 
     A plan as of an instant (``now``) is sealed under that instant instead of its snapshot's id, so that equal plans are one plan.
     """
@@ -484,13 +487,11 @@ def make_plan(
         warnings = {name: [f for f in report.findings if f.severity != "info"] for name, report in reports.items()}
         write_findings(connection, snapshot.namespace_id, run_id, warnings)
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
-    decided, by_setting = Decisions(), None
+    decided = Decisions()
     if state == "awaiting_approval" and not _only_looks(store, run_id):
-        by_setting = approve_by_policy(store, snapshot.namespace, plan.plan_hash, settings, permits())
         decided = decide_by_policies(store, snapshot.namespace, plan.plan_hash, permits())
-        if by_setting or decided.approvals:
-            done = len(decided.items()) + (len(by_setting.item_ids) if by_setting else 0)
-            state = "approved" if done == len(plan.items) else "partly_approved"
+        if decided.approvals:
+            state = "approved" if len(decided.items()) == len(plan.items) else "partly_approved"
     elif state == "empty" and carried and not _only_looks(store, run_id):
         decided = decide_carried(store, snapshot.namespace, carried, permits())
     return Night(
@@ -509,7 +510,7 @@ def make_plan(
         else (),
         held_back=made_of.not_planned,
         rejected=len(decided.rejected),
-        settled=decided.items().union(by_setting.item_ids if by_setting else ()),
+        settled=decided.items(),
     )
 
 

@@ -6,12 +6,12 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
-from functools import cache
-from typing import Final, Literal, Protocol, get_args, get_origin
+from functools import cache, partial
+from typing import Final, Literal, Protocol, get_args, get_origin, runtime_checkable
 
 import psycopg
 from sqlalchemy import DateTime, Text
@@ -583,6 +583,15 @@ class Sink(Protocol):
         ...
 
 
+@runtime_checkable
+class Recorder(Sink, Protocol):
+    """A sink that writes events to the database, and can do so in the transaction that makes them true."""
+
+    def record(self, events: Sequence[Event], connection: Connection | None = None) -> None:
+        """Write events in the transaction of ``connection``, or in one of its own."""
+        ...
+
+
 @dataclass(slots=True)
 class Stream:
     """The events of one run, redacted once for all sinks. ``failures`` counts failed calls by sink."""
@@ -593,24 +602,29 @@ class Stream:
     redact: Level = "all"
     failures: dict[str, int] = field(default_factory=dict)
 
-    def emit(self, event: Event) -> None:
-        """Send an event to every sink, redacted as the level requires."""
+    def record(self, connection: Connection, events: Sequence[Event]) -> None:
+        """Let the recorders write events in the transaction of ``connection``; after the commit, ``emit`` sends them to other sinks."""
+        for sink in self.sinks:
+            if isinstance(sink, Recorder):
+                sink.record([redact_event(event, self.redact) for event in events], connection)
+
+    def emit(self, *events: Event, recorded: bool = False) -> None:
+        """Send events to every sink, redacted as the level requires; with ``recorded`` not to recorders, which have them already."""
         if not self.sinks:
             return
-        event = redact_event(event, self.redact)
+        shown = [redact_event(event, self.redact) for event in events]
         for sink in self.sinks:
-            try:
-                sink.emit(event)
-            except Exception as problem:  # noqa: BLE001 - a report must not end a run
-                self._failed(sink, problem)
+            if isinstance(sink, Recorder):
+                if not recorded:
+                    self._try(sink, partial(sink.record, shown))
+                continue
+            for event in shown:
+                self._try(sink, partial(sink.emit, event))
 
     def close(self) -> None:
         """Close every sink."""
         for sink in self.sinks:
-            try:
-                sink.close()
-            except Exception as problem:  # noqa: BLE001 - the run is over, and stands
-                self._failed(sink, problem)
+            self._try(sink, sink.close)
 
     def started(self, mode: str, trigger: str) -> None:
         """Emit the start of the run."""
@@ -670,9 +684,15 @@ class Stream:
                 )
             )
 
-    def _failed(self, sink: Sink, problem: Exception) -> None:
-        self.failures[sink.name] = self.failures.get(sink.name, 0) + 1
-        _LOG.warning("The %s sink could not take an event (%s). The run goes on.", sink.name, type(problem).__name__)
+    def _try(self, sink: Sink, call: Callable[[], None]) -> None:
+        """Call a sink; count and log an exception, because a report must not end a run."""
+        try:
+            call()
+        except Exception as problem:  # noqa: BLE001
+            self.failures[sink.name] = self.failures.get(sink.name, 0) + 1
+            _LOG.warning(
+                "The %s sink could not take an event (%s). The run goes on.", sink.name, type(problem).__name__
+            )
 
 
 @dataclass(slots=True)

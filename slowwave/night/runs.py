@@ -185,10 +185,10 @@ def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> Non
         )
     if inputs.budget.refused:
         stream.emit(LlmThrottled(run_id=run, namespace=namespace, at=now, calls=inputs.budget.refused))
-    for item in night.plan.items:
-        stream.emit(item_event(stream, item, "plan", "pending"))
-    for item in night.plan.deferred_items:
-        stream.emit(item_event(stream, item, "plan", "deferred"))
+    stream.emit(
+        *(item_event(stream, item, "plan", "pending") for item in night.plan.items),
+        *(item_event(stream, item, "plan", "deferred") for item in night.plan.deferred_items),
+    )
     counts = {"planned": night.new_items, "carried": night.carried_items, "deferred": len(night.plan.deferred)}
     state = "approved" if night.state == "partly_approved" else night.state  # the run's, as the ledger has it
     stream.ended("plan", state, counts, began, len(night.plan.items))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -24,6 +24,7 @@ from slowwave.errors import NightFailed, SlowwaveError, StoreError
 from slowwave.night.night import Finished, NightContext, Progress, run_night
 from slowwave.night.run_events import Level, in_words
 from slowwave.night.runs import Night, unchanged
+from slowwave.plans.seal import DreamScope
 from slowwave.snapshots.export import export_snapshots
 from slowwave.snapshots.models import one_database
 from slowwave.snapshots.snapshot import Snapshot, database_base
@@ -113,24 +114,16 @@ SHARES: Final = 2
 """The number of parts of those rows for each of several processes, so that none waits long for another at the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The arguments that all nights of a call have in common; they are sent to other processes."""
-
-    force: bool
-    ops: str | Collection[str] | None
-    now: datetime | None
-    trigger: str
-    dagster_run_id: str
-
-
 def run_nights(
     store: Store,
     namespaces: Sequence[str],
     *,
     force: bool = False,
     ops: str | Collection[str] | None = None,
+    scope: DreamScope | None = None,
     now: datetime | None = None,
+    wait: float = 0.0,
+    reason: str = "",
     progress: Callable[[str], Progress] | None = None,
     done: Finished | None = None,
     jobs: int = 1,
@@ -138,6 +131,8 @@ def run_nights(
     dagster_run_id: str = "",
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     """Run a night for each namespace and yield it, or the error that prevented it; a failure does not stop the others.
+
+    ``force``, ``ops``, ``scope``, ``now``, ``wait``, ``reason``, ``trigger`` and ``dagster_run_id`` are those of ``run_night``.
 
     Namespaces that are read together are yielded together, otherwise the given order is kept. With more than one process (``jobs``) the
     nights are yielded as they finish.
@@ -147,12 +142,25 @@ def run_nights(
     changes of connected stores (``slowwave.bindings.connect.note_changes``).
     """
     noted = len(namespaces) > 1
-    asked = _Asked(force, ops, now, trigger, dagster_run_id)
+    night = partial(
+        run_night,
+        store,
+        force=force,
+        trigger=trigger,
+        ops=ops,
+        scope=scope,
+        dagster_run_id=dagster_run_id,
+        now=now,
+        wait=wait,
+        reason=reason,
+        done=done,
+    )
+    skips = not (force or ops is not None or scope is not None or now is not None)
     if jobs > 1 and noted:
         shares = [names for _, names in _together(store, namespaces, AT_ONCE // (SHARES * jobs))]
-        yield from in_processes(jobs, shares, partial(_share, store, asked=asked, done=done))
+        yield from in_processes(jobs, shares, partial(_share, store, night=night, skips=skips))
         return
-    yield from _in_turn(store, namespaces, noted=noted, asked=asked, done=done, progress=progress)
+    yield from _in_turn(store, namespaces, noted=noted, night=night, skips=skips, progress=progress)
 
 
 def night_failure(store: Store, namespace: str, problem: Exception) -> SlowwaveError:
@@ -173,15 +181,9 @@ def night_failure(store: Store, namespace: str, problem: Exception) -> SlowwaveE
     return failure
 
 
-def _share(
-    store: Store,
-    names: Sequence[str],
-    *,
-    asked: _Asked,
-    done: Finished | None,
-) -> list[tuple[str, Night | SlowwaveError]]:
+def _share(store: Store, names: Sequence[str], *, night: Callable[..., Night], skips: bool) -> Found:
     """Run the nights of a share, in the process that it was sent to."""
-    return list(_in_turn(store, names, noted=True, asked=asked, done=done))
+    return list(_in_turn(store, names, noted=True, night=night, skips=skips))
 
 
 def _in_turn(
@@ -189,17 +191,17 @@ def _in_turn(
     namespaces: Sequence[str],
     *,
     noted: bool,
-    asked: _Asked,
-    done: Finished | None,
+    night: Callable[..., Night],
+    skips: bool,
     progress: Callable[[str], Progress] | None = None,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
-    whole = not asked.force and asked.ops is None and asked.now is None
+    """Yield the result of ``night`` for each namespace; ``skips`` is whether it skips namespaces that have not changed."""
     with each_text_once(), few_collections(), one_database() as kept:
         context = NightContext(noted, kept=kept)
         for of, names in _together(store, namespaces, AT_ONCE):
             read: Mapping[str, Snapshot] = {}
             with suppress(Exception):  # the night of each namespace, which then reads it alone, reports the reason
-                due = [name for name in names if not (whole and unchanged(store, name))] if of else []
+                due = [name for name in names if not (skips and unchanged(store, name))] if of else []
                 read = export_snapshots(store, of, due) if len(due) > 1 else {}
             base = database_base(store) if read else ""
             with _read_together(read.values()):
@@ -207,24 +209,14 @@ def _in_turn(
                     tell = progress(name) if progress else None
                     try:
                         with handed_on() if name in read else nullcontext():
-                            night = run_night(
-                                store,
-                                name,
-                                force=asked.force,
-                                trigger=asked.trigger,
-                                ops=asked.ops,
-                                progress=tell,
-                                dagster_run_id=asked.dagster_run_id,
-                                now=asked.now,
-                                context=replace(context, snapshot=read.get(name), base=base),
-                                done=done,
-                            )
+                            shared = replace(context, snapshot=read.get(name), base=base)
+                            found = night(name, progress=tell, context=shared)
                     except Exception as problem:
                         if not (noted or isinstance(problem, SlowwaveError)):
                             raise  # for a single namespace the full error is shown
                         yield name, night_failure(store, name, problem)
                     else:
-                        yield name, night
+                        yield name, found
 
 
 @contextmanager

@@ -7,10 +7,12 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 from slowwave.errors import SettingsError
-from slowwave.night.delivery import Deadline, Outbox
+from slowwave.night.delivery import NoticeSink, endpoint
 from slowwave.night.run_events import Event, OperationEvent, RunCompleted, RunFailed, RunStarted, Sink
 from slowwave.night.telemetry import TelemetrySink
 from slowwave.store.settings import Settings
@@ -18,6 +20,7 @@ from slowwave.store.tables import metadata
 
 if TYPE_CHECKING:
     from openlineage.client import OpenLineageClient
+    from openlineage.client.event_v2 import RunEvent
 
     from slowwave.store.connect import Store
 
@@ -62,13 +65,17 @@ class Filtered:
         """Return the name of the sink."""
         return self.sink.name
 
-    def emit(self, event: Event) -> None:
-        """Pass the event on if it matches."""
-        if (
+    def passes(self, event: Event) -> bool:
+        """Return whether the event matches."""
+        return (
             _among(event.namespace, self.namespaces)
             and _among(getattr(event, "op_type", None), self.op_types)
             and _among(getattr(event, "decision", None), self.decisions)
-        ):
+        )
+
+    def emit(self, event: Event) -> None:
+        """Pass the event on if it matches."""
+        if self.passes(event):
             self.sink.emit(event)
 
     def close(self) -> None:
@@ -119,12 +126,18 @@ def sinks_for(
     may use either. The telemetry sink comes last, so that it also records how the others close.
     """
     telemetry = _telemetry(settings, dagster_run_id)
-    outward: list[Sink] = [CallbackSink(callback) for callback in callbacks]
-    outward += _webhook(settings, telemetry)
-    sinks = [*_files(settings, store), *(_filtered(sink, settings, kinds) for sink in outward), *_lineage()]
-    if telemetry is None:
-        return tuple(sinks)
-    return (*(WatchedSink(sink, telemetry.write_failed) for sink in sinks), telemetry)
+    ours = kinds() if settings.dream_op_types else {}
+    names = {*settings.dream_op_types, *(ours.get(name, name) for name in settings.dream_op_types)}
+    callers = [Filtered(CallbackSink(callback), names, settings.dream_decisions) for callback in callbacks]
+    sinks: list[Sink] = [*_files(settings, store), *callers, *([LineageSink()] if lineage_wanted() else [])]
+    webhook = _webhook(settings, store)
+    if telemetry is not None:
+        sinks = [WatchedSink(sink, telemetry.write_failed) for sink in sinks]
+    if webhook is not None:  # it is not watched, as the stream has to see that it records
+        webhook.wants = Filtered(webhook, names, settings.dream_decisions).passes
+        webhook.failed = telemetry.write_failed if telemetry else webhook.failed
+        sinks.append(webhook)
+    return (*sinks, *([telemetry] if telemetry else []))
 
 
 def _files(settings: Settings, store: Store | None) -> list[Sink]:
@@ -142,42 +155,16 @@ def _telemetry(settings: Settings, dagster_run_id: str) -> TelemetrySink | None:
     return TelemetrySink(dagster_run_id=dagster_run_id)
 
 
-def _webhook(settings: Settings, telemetry: TelemetrySink | None) -> list[Sink]:
+def _webhook(settings: Settings, store: Store | None) -> NoticeSink | None:
     """Return the sink of the environment's webhook; a webhook that cannot be used is logged and does not stop the run."""
-    if not settings.report_event_sink_enabled:
-        return []
-    from slowwave.night.delivery import WebhookSink, address
-
+    if not settings.report_event_sink_enabled or store is None:
+        return None
     try:
-        to = address()
+        usable = endpoint("dream") is not None
     except SettingsError as problem:
         _LOG.warning("%s", problem)
-        return []
-    if to is None:
-        return []
-    if telemetry is None:
-        return [WebhookSink(to)]
-    return [
-        WebhookSink(
-            to,
-            overflowed=lambda: telemetry.overflowed("webhook"),
-            undelivered=lambda: telemetry.write_failed("webhook", "delivery"),
-        )
-    ]
-
-
-def _lineage() -> list[Sink]:
-
-    return [LineageSink()] if lineage_wanted() else []
-
-
-def _filtered(sink: Sink, settings: Settings, kinds: Callable[[], Mapping[str, str]]) -> Sink:
-    """Limit a sink to the events that the namespace's settings name."""
-    if not settings.dream_op_types and not settings.dream_decisions:
-        return sink
-    ours = kinds()
-    names = frozenset(ours.get(name, name) for name in settings.dream_op_types)
-    return Filtered(sink, names | frozenset(settings.dream_op_types), frozenset(settings.dream_decisions))
+        return None
+    return NoticeSink(store, level=settings.redact_text) if usable else None
 
 
 def _among(value: str | None, wanted: Collection[str]) -> bool:
@@ -233,7 +220,9 @@ class LineageSink:
 
     def __init__(self) -> None:
         self._space = os.environ.get(NAMESPACE, "").strip() or "slowwave"
-        self._outbox = Outbox[object](self._send, most=100)
+        self._pending: SimpleQueue[RunEvent | None] = SimpleQueue()
+        self._sender: Thread | None = None
+        self._unsent = 0
         self._client: OpenLineageClient | None = None
         self._written: set[str] = set()
 
@@ -255,14 +244,22 @@ class LineageSink:
 
     def close(self) -> None:
         """Send pending events, for five seconds at most."""
-        if lost := self._outbox.close(_CLOSING_SECONDS):
-            _LOG.warning("OpenLineage did not get %d events of this run. The run stands.", lost)
+        if self._sender is None:
+            return
+        self._pending.put(None)
+        self._sender.join(_CLOSING_SECONDS)
+        if self._unsent:
+            _LOG.warning("OpenLineage did not get %d events of this run. The run is not affected.", self._unsent)
 
     def _enqueue(self, event: Event, mode: str, state: str) -> None:
         from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 
         written: Iterable[str] = _PLAN if mode == "plan" else sorted(self._written)
-        self._outbox.put(
+        if self._sender is None:
+            self._sender = Thread(target=self._send_pending, name="slowwave-lineage", daemon=True)
+            self._sender.start()
+        self._unsent += 1
+        self._pending.put(
             RunEvent(
                 eventType=RunState[state],
                 eventTime=event.at.isoformat(),
@@ -271,20 +268,17 @@ class LineageSink:
                 inputs=[InputDataset(self._space, f"{event.namespace}.{name}") for name in _READ.get(mode, ())],
                 outputs=[OutputDataset(self._space, f"{event.namespace}.{name}") for name in written],
                 producer=PRODUCER,
-            ),
-            vital=True,
+            )
         )
 
-    def _send(self, event: object, _: Deadline) -> bool:
-        """Send an event once, because the client retries by itself."""
+    def _send_pending(self) -> None:
+        """Send each event once, because the client retries by itself, until the sink closes."""
         from openlineage.client import OpenLineageClient
-        from openlineage.client.event_v2 import RunEvent
 
-        try:
-            self._client = self._client or OpenLineageClient()
-            if isinstance(event, RunEvent):
+        while (event := self._pending.get()) is not None:
+            try:
+                self._client = self._client or OpenLineageClient()
                 self._client.emit(event)
-        except Exception as problem:  # noqa: BLE001 - whatever a transport raises, the run goes on
-            _LOG.warning("OpenLineage did not take an event (%s). The run goes on.", type(problem).__name__)
-            return False
-        return True
+                self._unsent -= 1
+            except Exception as problem:  # noqa: BLE001 - whatever a transport raises, the run goes on
+                _LOG.warning("OpenLineage did not accept an event (%s). The run goes on.", type(problem).__name__)

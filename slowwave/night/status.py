@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +12,7 @@ import psycopg
 from psycopg.rows import class_row
 
 from slowwave.errors import SettingsError, StoreError
-from slowwave.night.delivery import SECRET, URL, Address, WebhookSink, address
+from slowwave.night.delivery import DIGEST_URL, SECRET, deliver, endpoint, write_notices
 from slowwave.night.run_events import Level, cut, levels_in, strictest
 from slowwave.night.runs import Unchanged, last_nights, unchanged
 from slowwave.plans.commands import OTHER
@@ -424,12 +423,9 @@ def _span(seconds: float) -> str:
     return f"{max(0, seconds):.0f} s"
 
 
-# Delivery of the digest: what it may contain outside of the database, and the webhook that it is sent to.
-#
-# The address comes only from the environment: ``SLOWWAVE_DIGEST_URL``, else that of the events (``slowwave.night.delivery``). So does the
-# secret that signs it. An address may hold a token, and no error shows more of it than the host.
+# Delivery of the digest: what it may contain outside of the database, and how it is sent (``slowwave.night.delivery``).
 
-DIGEST_URL: Final = "SLOWWAVE_DIGEST_URL"
+_FORGET: Final = "DELETE FROM night.notices WHERE id = %s RETURNING delivered_at IS NOT NULL"
 
 
 def morning_page(store: Store, now: datetime | None = None) -> tuple[str, list[NamespaceStatus]]:
@@ -441,31 +437,26 @@ def morning_page(store: Store, now: datetime | None = None) -> tuple[str, list[N
     return digest(shown, now), shown
 
 
-def digest_address(environment: Mapping[str, str] = os.environ) -> Address | None:
-    """Return the address that the page is sent to, or None.
-
-    Raises ``SettingsError`` for an address or a secret that cannot be used.
-    """
-    url = environment.get(DIGEST_URL, "").strip() or environment.get(URL, "")
-    return address({URL: url, SECRET: environment.get(SECRET, "")})
-
-
-def send_page(page: str, now: datetime | None = None, *, seconds: float = 60.0, first_pause: float = 0.5) -> str:
+def send_page(store: Store, page: str, now: datetime | None = None, *, seconds: float = 60.0) -> str:
     """Send the signed page to the webhook of the environment, with retries for at most ``seconds``, and return the host.
 
-    Raises ``SettingsError`` if there is no address, and ``StoreError`` if the receiver did not accept the page.
+    A page that is not accepted in this time is not sent later. Raises ``SettingsError`` if there is no address, and ``StoreError`` if the
+    receiver did not accept the page.
     """
-    to = digest_address()
+    to = endpoint("status")
     if to is None:
         raise SettingsError(
-            f"There is no address to send to. Set {DIGEST_URL} and {SECRET}; docs/telemetry.md says how a receiver verifies what it gets."
+            f"There is no address to send to. Set {DIGEST_URL} and {SECRET}; docs/telemetry.md shows how a receiver verifies a message."
         )
-    sink = WebhookSink(to, closing_seconds=seconds, first_pause=first_pause)
-    sink.send(message_of(page, now or datetime.now(UTC)))
-    sink.close()
-    if sink.lost:
+    with store.connect("applier") as connection:
+        (notice,) = write_notices(connection, None, [message_of(page, now or datetime.now(UTC))])
+        try:
+            deliver(store, seconds=seconds, kinds=("status",))
+        finally:
+            sent = connection.execute(_FORGET, (notice,)).fetchone()
+    if sent is None or not sent[0]:
         raise StoreError(
-            f"The webhook at {to.shown()} did not take the page. `slowwave status --digest` prints it; try again later."
+            f"The webhook at {to.shown()} did not accept the page. `slowwave status --digest` prints it; try again later."
         )
     return to.shown()
 

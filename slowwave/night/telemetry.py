@@ -46,7 +46,6 @@ METRICS: Final[Mapping[str, tuple[str, str, str]]] = {
     "llm.throttled_total": ("counter", "1", "Calls of models left out because a token budget was spent."),
     "undo_invocations_total": ("counter", "1", "Undo runs, by the operations whose items they took back."),
     "report.write_failures_total": ("counter", "1", "What a sink could not take or deliver."),
-    "subscription.overflow_total": ("counter", "1", "Events that a full outbox dropped."),
 }
 
 
@@ -188,10 +187,6 @@ class TelemetrySink:
             thread.start()
         for thread in threads:
             thread.join(_FLUSH_MILLISECONDS / 1000)
-
-    def overflowed(self, subscriber: str) -> None:
-        """Count an event that a bounded outbox dropped."""
-        self._meters.add("subscription.overflow_total", 1, subscription_class=subscriber)
 
     def write_failed(self, sink: str, reason: str) -> None:
         """Count a failure of a sink to take or deliver an event; the reason is ``emit``, ``close`` or ``delivery``."""

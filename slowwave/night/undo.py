@@ -12,10 +12,10 @@ from typing import Final
 
 from slowwave.changes.undo import undo_entries
 from slowwave.errors import DreamCancelled, JournalDamaged, Refused, UndoBlocked
-from slowwave.night.delivery import deliver, note, notifier_of
+from slowwave.night.delivery import deliver, note_written_rows, notifier_of
 from slowwave.night.executor import catalogue_of, claim_namespace, lock_batch
 from slowwave.night.followers import followers
-from slowwave.night.run_events import OperationEvent, Stream, in_words
+from slowwave.night.run_events import Event, OperationEvent, Stream, in_words
 from slowwave.night.sinks import Callback, sinks_for
 from slowwave.operations import khora_kinds
 from slowwave.plans.commands import argument
@@ -203,8 +203,8 @@ def undo_run(
             ):
                 status = "undone" if _is_applied(connection, source.run_id) else "applied"
                 with naming_waits(connection):
-                    undone, left, cancelled = _undo(
-                        connection, claim, source, chosen, status, leave_changed=leave_changed
+                    undone, left, cancelled, events = _undo(
+                        connection, claim, source, chosen, status, stream, leave_changed=leave_changed
                     )
                 wrote = [str(name) for (name,) in connection.execute(_WROTE, (source.run_id, ["pages", "documents"]))]
                 for follower in followers():
@@ -212,7 +212,7 @@ def undo_run(
                 if undone:
                     deliver(store)
                 phase.operations = len(undone)
-                _report(connection, stream, source, undone, status, time.monotonic() - began)
+                stream.emit(*events, recorded=True)
             stream.ended("undo", "completed", {status: len(undone)}, began, len(undone))
         except DreamCancelled as problem:
             end_claim(connection, claim, "cancelled", error=str(problem))
@@ -254,12 +254,14 @@ def _undo(
     source: Run,
     items: Sequence[str] | None,
     status: str,
+    stream: Stream,
     *,
     leave_changed: bool,
-) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-    """Undo the items; return those undone, those left, and whether the run was unfinished and is cancelled now."""
+) -> tuple[tuple[str, ...], tuple[str, ...], bool, list[Event]]:
+    """Undo the items; return those undone, those left, whether the run was unfinished and is cancelled now, and the events."""
     tells = notifier_of(connection, claim.namespace_id)
     event = "undone" if status == "undone" else "reapplied"
+    began = time.monotonic()
     note_progress(connection, claim, "undo", 0, 1)
     with connection.transaction():
         if not lock_batch(connection, claim):
@@ -267,12 +269,14 @@ def _undo(
         undone, left = _taken_back(connection, claim, source, items, leave_changed=leave_changed)
         append_events(connection, claim.namespace_id, claim.run_id, event, undone)
         if tells is not None:
-            note(connection, tells, claim.namespace_id, claim.run_id, undone, undo=True)
+            note_written_rows(connection, tells, claim.namespace_id, claim.run_id, undone, undo=True)
         _mark(connection, claim.namespace_id, undone, status)
+        events = _events_of(connection, stream, source, undone, status, time.monotonic() - began)
+        stream.record(connection, events)
         note_progress(connection, claim, "undo", 1, 1)
         cancelled = items is None and cancel_rest(connection, source.run_id)
         end_claim(connection, claim, "completed", counts={event: len(undone)})
-    return undone, left, cancelled
+    return undone, left, cancelled, events
 
 
 def _taken_back(
@@ -483,32 +487,32 @@ def _row_ids(mutation: object) -> list[str]:
     return sorted(str(r["id"]) for r in rows)
 
 
-def _report(
+def _events_of(
     connection: Connection, stream: Stream, source: Run, items: Sequence[str], status: str, seconds: float
-) -> None:
-    """Report every item to the stream: its id, its operation, and its share of the time."""
+) -> list[Event]:
+    """Return an event for every item, with its id, its operation, and its share of the time."""
     if not stream.sinks or not items:
-        return
+        return []
     rows = connection.execute(
         _ITEMS,
         (list(items),),
     )
-    for item, operation, decision, mutation in rows:
-        stream.emit(
-            OperationEvent(
-                run_id=stream.run_id,
-                namespace=stream.namespace,
-                at=datetime.now(UTC),
-                op_id=str(item),
-                phase="undo",
-                op_type=str(operation),
-                decision=str(decision),
-                status=status,
-                inputs={
-                    "rows": _row_ids(mutation),
-                    "table": mutation.get("table") if isinstance(mutation, dict) else None,
-                    "run_id": source.run_id,
-                },
-                duration_ms=seconds * 1000 / len(items),
-            )
+    return [
+        OperationEvent(
+            run_id=stream.run_id,
+            namespace=stream.namespace,
+            at=datetime.now(UTC),
+            op_id=str(item),
+            phase="undo",
+            op_type=str(operation),
+            decision=str(decision),
+            status=status,
+            inputs={
+                "rows": _row_ids(mutation),
+                "table": mutation.get("table") if isinstance(mutation, dict) else None,
+                "run_id": source.run_id,
+            },
+            duration_ms=seconds * 1000 / len(items),
         )
+        for item, operation, decision, mutation in rows
+    ]

@@ -123,7 +123,7 @@ def sharing(texts: pa.ChunkedArray) -> Blocks:
     order = np.argsort(keys, kind="stable")
     rows, keys = rows[order], keys[order]
     _, places = np.unique(keys, return_inverse=True)
-    return Blocks.of(rows, places.astype(np.int64))
+    return Blocks.from_codes(rows, places.astype(np.int64))
 
 
 # Pairs of memories that may not be in one summary, and those of which one replaces the other.
@@ -264,7 +264,7 @@ class Search:
         two = np.concatenate([none, *(rows[j] for rows, _, j, _ in pairs)])
         self.near = np.unique(np.concatenate([one, two]))
         texts: list[str] = self.pool.table["text"].take(pa.array(self.near)).to_pylist()
-        self.words = SharedWords.of(texts)
+        self.words = SharedWords.from_texts(texts)
         self.telling = np.array([substance(text) for text in texts], np.float32) * self.pool.tokens[self.near]
         # Pairs of all blocks at once: most blocks have one or two, and each call costs 300 µs however few they are.
         shared = self.words.pairs(np.searchsorted(self.near, one), np.searchsorted(self.near, two))

@@ -243,7 +243,7 @@ class Operation(Generic[Result]):
 
     def is_on(self, settings: Settings) -> bool:
         """Return whether it is part of a night for which no one names operations."""
-        own = settings.operations.of(self.name)
+        own = settings.operations.get(self.name)
         return self.switch if own is None or own.enabled is None else own.enabled
 
     def switch_under(self, settings: Settings) -> Literal["on", "weekly", "off"]:

@@ -27,6 +27,11 @@ from slowwave.store.operation_settings import OperationSettings
 from slowwave.store.settings import OPERATORS, PREFIX, PROGRAM_VARIABLES, Settings
 
 _OPERATIONS: Final = "operations"
+_REPLACED: Final = {
+    "auto_approve": "Policies replace it: `slowwave policies accept NAMESPACE OPERATION --by NAME` approves the low-risk changes of an "
+    "operation, and `slowwave policies list` shows what is accepted."
+}
+"""Settings that existed once, each with what replaces it."""
 _DELIMITER: Final = "__"
 _SETTINGS: Final = "SELECT slug, settings FROM memory.namespaces WHERE settings <> '{}' ORDER BY slug"
 _SETTINGS_TO_CHANGE: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s FOR NO KEY UPDATE"
@@ -57,6 +62,8 @@ class UnknownSetting:
     @property
     def remedy(self) -> str:
         """Return the sentence that follows the finding."""
+        if instead := _REPLACED.get(self.name.lower().removeprefix(PREFIX.lower())):
+            return f"{instead} Remove the setting."
         return f"{self.meant} Correct or remove it; docs/settings.md lists all settings.".strip()
 
 

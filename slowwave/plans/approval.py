@@ -22,7 +22,6 @@ from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
-from slowwave.store.settings import Settings
 
 # The approval that an apply follows, and whether it still holds. Checked before a run begins, and in every batch under the namespace's
 # lock.
@@ -136,14 +135,9 @@ def refuse_withdrawn(connection: Connection, approval: Approved) -> None:
 
 
 def refuse_unsigned(
-    connection: Connection,
-    approval: Approved,
-    plan: StoredPlan,
-    items: Sequence[StoredItem],
-    settings: Settings,
-    permits: Permits,
+    connection: Connection, approval: Approved, plan: StoredPlan, items: Sequence[StoredItem], permits: Permits
 ) -> None:
-    """Refuse an approval that nobody can have given.
+    """Refuse an approval that no one can have given.
 
     This is an approval under an invalid name, or by a policy that may not approve all of ``items``.
     """
@@ -161,18 +155,14 @@ def refuse_unsigned(
             f"applied. Revoke it: `slowwave plans revoke {argument(approval.namespace)} {approval.id[:8]} --by YOUR-NAME --reason WHY`, "
             f"and look at the plan: `slowwave plans show {argument(approval.namespace)}`."
         )
-    if approval.policy_id:
-        if why := not_of_policy(connection, approval.policy_id, plan, items):
-            raise Refused(
-                f"{why} Nothing of approval {approval.id} of plan {short} was applied. Revoke it: `slowwave plans revoke "
-                f"{approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`."
-            )
-        return
-    beyond = [i for i in items if not permits.approvable_by_policy(i.item, settings.auto_approve)]
-    if beyond:
+    why = (
+        not_of_policy(connection, approval.policy_id, plan, items, permits)
+        if approval.policy_id
+        else "It names no accepted policy: the setting auto_approve gave it, which no longer exists."
+    )
+    if why:
         raise Refused(
-            f"The policy of {approval.namespace} may not approve {len(beyond):,} of the {len(items):,} items of approval {approval.id}, "
-            f"such as {beyond[0].id} ({beyond[0].operation[:64]}). Nothing was applied. Revoke it: `slowwave plans revoke "
+            f"{why} Nothing of approval {approval.id} of plan {short} was applied. Revoke it: `slowwave plans revoke "
             f"{approval.namespace} {approval.id[:8]} --by YOUR-NAME --reason WHY`."
         )
 

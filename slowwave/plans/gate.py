@@ -214,6 +214,7 @@ class Approval:
         return signed_by((self.approver,), self.missing) if self.missing else ""
 
 
+@few_collections()
 def approve(
     store: Store,
     namespace: str,
@@ -236,31 +237,6 @@ def approve(
     not as it was sealed, and an item that does something its operation may not do.
     """
     check_approver(approver, channel)
-    return _sign(
-        *(store, namespace, plan_hash, approver, channel, permits),
-        items=items,
-        without=without,
-        include_review=include_review,
-        force=force,
-        note=note,
-    )
-
-
-@few_collections()
-def _sign(
-    store: Store,
-    namespace: str,
-    plan_hash: str,
-    approver: str,
-    channel: str,
-    permits: Permits,
-    *,
-    items: Sequence[str] | None,
-    without: Sequence[str] = (),
-    include_review: bool = False,
-    force: bool = False,
-    note: str = "",
-) -> Approval:
     with store.connect("approver") as connection, connection.transaction():
         plan = lock_plan(connection, namespace, plan_hash)
         refuse_state(connection, plan)
@@ -380,36 +356,13 @@ def reject_items(
     connection.execute(_REJECT_ITEMS, ([s.id for s, *_ in made], [reason for _, reason, _ in made], plan.plan_hash))
 
 
-def approve_by_policy(
-    store: Store, namespace: str, plan_hash: str, settings: Settings, permits: Permits
-) -> Approval | None:
-    """Approve the low-risk items of the operations that the namespace's policy names; return None if there are none.
-
-    Off by default. ``permits`` decide what has low risk, whatever the items claim. A policy never approves a plan whose
-    probes failed or items that fail their own probes. It approves nothing of a plan that passed only because housekeeping may touch more
-    (``blast_radius_housekeeping_share``).
-    """
-    if not settings.auto_approve:
-        return None
-    with store.connect("reader") as connection:
-        plan = read_plan(connection, plan_hash)
-    if plan.summary.get("needs_force") or beyond_ordinary_caps(plan.probes):
-        return None
-    named = settings.auto_approve
-    items = [s.id for s in plan.items if s.status == "pending" and permits.approvable_by_policy(s.item, named)]
-    if not items:
-        return None
-    try:
-        return _sign(store, namespace, plan_hash, POLICY, POLICY, permits, items=items)
-    except ProbesFailed:
-        return None
-
-
 def check_approver(approver: str, channel: str) -> None:
     """Refuse a name that cannot approve and a channel that no person uses."""
     check_name(approver)
     if POLICY in (approver.lower(), channel.lower()):
-        raise Refused("A policy approves by itself, and nobody signs in its name. Give your own. Nothing was approved.")
+        raise Refused(
+            "A policy approves by itself, and no one approves in its name. Give your own. Nothing was approved."
+        )
     if not channel.strip():
         raise Refused(
             "An approval says by which channel it came: `library`, or a name of your own. Nothing was approved."

@@ -1,4 +1,4 @@
-"""Policies that people accepted in a review: kinds of questions that nights answer without asking, yes or no."""
+"""Policies that people accepted: questions that nights answer without asking, and low-risk changes that they approve."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from slowwave.plans.gate import (
     sign_items,
 )
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
-from slowwave.plans.permitted import Permits
+from slowwave.plans.permitted import RISKS, Permits
 from slowwave.plans.states import waiting_plans
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
@@ -116,12 +116,14 @@ def _contradictory() -> frozenset[str]:
     return CONTRADICTORY
 
 
-# Policies that people accepted in a review: kinds of questions that nights answer without asking, up to a limit per night.
-#
-# ``slowwave.plans.review.rules`` decides which kinds are offered. The policy of the settings (``auto_approve``), which approves whole
-# low-risk operations and never a question, is ``slowwave.plans.gate.approve_by_policy``.
+# Policies that people accepted, by which nights decide up to a limit per night. A policy either answers one kind of question, which a
+# review taught (``slowwave.plans.review.rules`` decides which kinds are offered), or approves the low-risk items of some operations and
+# never a question.
 
 MOST_A_NIGHT: Final = 1_000
+
+SETTING: Final = "setting"
+"""The author of the policies that a migration made from the former setting ``auto_approve``; no person may use it."""
 
 _POLICIES: Final = """
 SELECT p.id::text AS id, n.slug AS namespace, p.operation, p.kind, p.verdict, p.says, p.answered, p.agreed, p.least, p.most, p.per_night,
@@ -155,11 +157,12 @@ WHERE verdict IN ('yes', 'no')
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """An accepted kind of question, which nights answer with ``verdict``.
+    """An accepted kind of question, which nights answer with ``verdict``, or operations whose low-risk items nights approve.
 
     Of ``answered`` questions, ``agreed`` were answered with its ``verdict``. It answers questions of its kind with a probability from
-    ``least`` to ``most``, at most ``per_night`` a night. ``decided`` counts its decisions so far, ``used`` those of the last 20 hours.
-    ``undone`` counts the decisions that were undone; after the first one it decides nothing more.
+    ``least`` to ``most``. A policy for low-risk items was learnt from no answers. Either decides at most ``per_night`` items a night.
+    ``decided`` counts its decisions so far, ``used`` those of the last 20 hours. ``undone`` counts the decisions that were undone; after
+    the first one it decides nothing more.
     """
 
     id: str
@@ -182,6 +185,12 @@ class Policy:
     decided: int
 
     @property
+    def low_risk(self) -> tuple[str, ...]:
+        """Return the operations whose low-risk items the policy approves; empty for a policy that answers questions."""
+        found = self.kind.get("operations") if "risk" in self.kind else ()
+        return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+
+    @property
     def name(self) -> str:
         """Return who accepted it and when, such as ``policy of mara of 2026-11-25``."""
         return f"policy of {self.accepted_by} of {self.recorded_at:%Y-%m-%d}"
@@ -201,15 +210,23 @@ class Policy:
         return "approves" if self.verdict == "yes" else "rejects"
 
     @property
+    def basis(self) -> str:
+        """Return what the policy rests on: the answers of a review, or nothing but the person who accepted it."""
+        return f"{self.agreed:,} of {self.answered:,} like it were answered {self.verdict}" if self.answered else ""
+
+    @property
     def did(self) -> str:
         """Return the policy's decision in the past tense: ``approved`` or ``rejected``."""
         return "approved" if self.verdict == "yes" else "rejected"
 
-    def takes(self, item: StoredItem, losing: Iterable[str]) -> bool:
-        """Return whether the policy may decide an item: its kind fits, its probability is in range and it loses no value.
+    def takes(self, item: StoredItem, losing: Iterable[str], permits: Permits) -> bool:
+        """Return whether the policy may decide an item.
 
-        ``losing`` are the rows that would lose a value.
+        A question must be of its kind, have a probability in its range and lose no value; ``losing`` are the rows that would lose one. An
+        item of low risk must be one by its operation's permit, ask nothing and delete nothing.
         """
+        if self.low_risk:
+            return permits.approvable_by_policy(item.item, self.low_risk)
         return (
             self.least <= item.probability <= self.most
             and any(kind.to_json() == dict(self.kind) for kind in kinds_of(item, self.verdict))
@@ -246,31 +263,62 @@ def accept_policy(
 
     Raises ``Refused`` if a policy of the same kind and verdict is still active.
     """
-    check_name(accepted_by)
-    if accepted_by.lower() == POLICY:
-        raise Refused("A policy accepts no other: name the person who does. Nothing was accepted.")
-    if not 1 <= per_night <= MOST_A_NIGHT:
-        raise Refused(f"A policy decides 1 to {MOST_A_NIGHT:,} items a night. Nothing was accepted.")
+    _check_acceptance(accepted_by, per_night)
     with store.connect("approver") as connection, connection.transaction():
         held = lock_plan(connection, plan.header.namespace, plan.plan_hash)
-        for other in read_policies(connection, plan.header.namespace):
-            if other.stands and (other.verdict, dict(other.kind)) == (verdict, kind.to_json()):
-                raise Refused(f"The {other.name} is of this kind already: revoke it first. Nothing was accepted.")
-        row = connection.execute(
-            _ACCEPT,
-            (
-                *(
-                    held.header.namespace_id,
-                    held.plan_hash,
-                    kind.operation,
-                    Jsonb(kind.to_json()),
-                    kind.sentence()[:2000],
-                ),
-                *(verdict, answered, agreed, least, most, per_night, accepted_by),
-            ),
-        ).fetchone()
-        (made,) = read_policies(connection, plan.header.namespace, id_=str(row[0]) if row else "")
-    return made
+        of = (held.header.namespace_id, held.plan_hash, kind.operation, Jsonb(kind.to_json()), kind.sentence()[:2000])
+        numbers = (verdict, answered, agreed, least, most, per_night, accepted_by)
+        return _accept(connection, plan.header.namespace, kind.to_json(), verdict, (*of, *numbers))
+
+
+def accept_operations(
+    store: Store,
+    namespace: str,
+    operations: Collection[str],
+    permits: Permits,
+    *,
+    accepted_by: str,
+    per_night: int = MOST_A_NIGHT,
+) -> Policy:
+    """Store a policy by which the next nights approve the low-risk items of ``operations`` in a namespace.
+
+    Raises ``Refused`` for an operation that has no low-risk permit, and if a policy of the same operations is still active.
+    """
+    _check_acceptance(accepted_by, per_night)
+    names = sorted(set(operations))
+    unfit = [
+        name for name in names if not any(permit.risk == RISKS[0] for permit in permits.by_operation.get(name, ()))
+    ]
+    if unfit or not names:
+        raise Refused(
+            f"{unfit[0][:64] if unfit else 'No operation'} makes no low-risk change that a policy could approve. "
+            "`slowwave operations` lists the operations. Nothing was accepted."
+        )
+    kind: dict[str, object] = {"operations": names, "risk": RISKS[0]}
+    listed = ", ".join(names)
+    with store.connect("approver") as connection, connection.transaction():
+        of = (namespace_id(connection, namespace), None, listed, Jsonb(kind), f"Low-risk changes by {listed}"[:2000])
+        return _accept(connection, namespace, kind, "yes", (*of, "yes", 0, 0, 0.0, 1.0, per_night, accepted_by))
+
+
+def _check_acceptance(accepted_by: str, per_night: int) -> None:
+    """Refuse a name that accepts no policy and a limit that no policy has."""
+    check_name(accepted_by)
+    if accepted_by.lower() in (POLICY, SETTING):
+        raise Refused(f"{accepted_by} is not a person: name the person who accepts the policy. Nothing was accepted.")
+    if not 1 <= per_night <= MOST_A_NIGHT:
+        raise Refused(f"A policy decides 1 to {MOST_A_NIGHT:,} items a night. Nothing was accepted.")
+
+
+def _accept(
+    connection: Connection, namespace: str, kind: Mapping[str, object], verdict: Verdict, row: Sequence[object]
+) -> Policy:
+    for other in read_policies(connection, namespace):
+        if other.stands and (other.verdict, dict(other.kind)) == (verdict, kind):
+            raise Refused(f"The {other.name} is of this kind already: revoke it first. Nothing was accepted.")
+    made = connection.execute(_ACCEPT, row).fetchone()
+    (policy,) = read_policies(connection, namespace, id_=str(made[0]) if made else "")
+    return policy
 
 
 def revoke_policy(store: Store, namespace: str, name: str, *, revoked_by: str, reason: str) -> Policy:
@@ -315,11 +363,12 @@ class Decisions:
 def decide_by_policies(
     store: Store, namespace: str, plan_hash: str, permits: Permits, *, only: Collection[str] | None = None
 ) -> Decisions:
-    """Answer the items that a namespace's accepted policies cover, surest first, up to each policy's limit.
+    """Decide the items that a namespace's accepted policies cover, surest first, up to each policy's limit.
 
-    Each policy gives one approval, or rejections. Nothing is approved of a plan whose probes failed or that exceeds the caps that hold
-    without housekeeping, and no items that do so on their own. An item with a contrary draft of a reviewer is left to people. ``only``
-    restricts the items by id. Cost without a policy: one query.
+    Policies for low-risk items come first. Each policy gives one approval, or rejections. Nothing is approved of a plan whose probes
+    failed or that exceeds the caps that hold without housekeeping, and no items that do so on their own. An item with a contrary draft of
+    a reviewer is left to people. ``only`` restricts the items by id, to questions that were asked before. Cost without a policy: one
+    query.
     """
     with store.connect("reader") as connection:
         policies = [p for p in read_policies(connection, namespace) if p.stands and p.used < p.per_night]
@@ -333,12 +382,12 @@ def decide_by_policies(
     approvals: list[Approval] = []
     rejected: list[str] = []
     taken: set[str] = set()
-    for policy in policies:
-        if policy.verdict == "yes" and not approvable:
+    for policy in sorted(policies, key=lambda p: not p.low_risk):
+        if (policy.verdict == "yes" and not approvable) or (policy.low_risk and only is not None):
             continue
         left = [s for s in plan.items if s.status == "pending" and s.id not in taken and (only is None or s.id in only)]
         surest_first, otherwise = (-1, "no") if policy.verdict == "yes" else (1, "yes")
-        fitting = [s for s in left if (s.id, otherwise) not in drafted and policy.takes(s, losing)]
+        fitting = [s for s in left if (s.id, otherwise) not in drafted and policy.takes(s, losing, permits)]
         chosen = sorted(fitting, key=lambda s: (surest_first * s.probability, s.id))
         chosen = chosen[: policy.per_night - policy.used]
         if not chosen:
@@ -374,7 +423,9 @@ def decide_carried(store: Store, namespace: str, carried: Collection[str], permi
     return made
 
 
-def not_of_policy(connection: Connection, policy_id: str, plan: StoredPlan, items: Sequence[StoredItem]) -> str:
+def not_of_policy(
+    connection: Connection, policy_id: str, plan: StoredPlan, items: Sequence[StoredItem], permits: Permits
+) -> str:
     """Return a sentence on why a policy may not have approved ``items``; empty if it may."""
     found = read_policies(connection, id_=policy_id)
     if not found or found[0].revoked_by is not None:
@@ -382,7 +433,7 @@ def not_of_policy(connection: Connection, policy_id: str, plan: StoredPlan, item
     if found[0].verdict != "yes":
         return f"The {found[0].name} says no, so it approves nothing."
     losing = {row for row, _ in disclosed_losses(plan)}
-    beyond = [s for s in items if not found[0].takes(s, losing)]
+    beyond = [s for s in items if not found[0].takes(s, losing, permits)]
     return (
         f"The {found[0].name} may not approve {len(beyond):,} of the items, such as {beyond[0].id}." if beyond else ""
     )
@@ -429,5 +480,4 @@ def _reject(store: Store, policy: Policy, plan: StoredPlan, chosen: Sequence[Sto
 
 def _why(policy: Policy) -> str:
     """Return the reason that is stored with a decision of a policy."""
-    many = f"{policy.agreed:,} of {policy.answered:,} like it were answered {policy.verdict}"
-    return f"By the {policy.name}: {policy.says}. {many}."
+    return f"By the {policy.name}: {policy.says}.{f' {policy.basis}.' if policy.basis else ''}"

@@ -57,7 +57,7 @@ class Counts:
     matrix: sparse.csr_array
 
     @classmethod
-    def of(cls, texts: pa.Array) -> Counts:
+    def from_texts(cls, texts: pa.Array) -> Counts:
         """Count the words of texts (n, ``large_string``)."""
         coded: list[pa.DictionaryArray] = []
         rows: list[np.ndarray] = []
@@ -72,7 +72,7 @@ class Counts:
 
     def extended(self, texts: pa.Array) -> Counts:
         """Return the counts of these texts followed by ``texts``, over one vocabulary."""
-        more = Counts.of(texts)
+        more = Counts.from_texts(texts)
         fresh = more.words.filter(pc.is_null(pc.index_in(more.words, value_set=self.words)))
         vocabulary = pa.concat_arrays([self.words, fresh])
         columns = pc.index_in(more.words, value_set=vocabulary).to_numpy(zero_copy_only=False)

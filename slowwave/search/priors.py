@@ -85,7 +85,7 @@ class QueryHints:
     dated: float = 0.0
 
     @classmethod
-    def of(cls, query: str, today: date) -> QueryHints:
+    def from_query(cls, query: str, today: date) -> QueryHints:
         """Return the hints of a query that is asked on ``today``."""
         query_words, days = set(words(query)), days_of(query, today)
         paths: list[tuple[str, float]] = []

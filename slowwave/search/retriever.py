@@ -70,8 +70,8 @@ class Retriever:
     ) -> None:
         self.embed = embed
         self.rows = searched_rows(snapshot, tables)
-        self.counts = Counts.of(self.rows.texts) if base is None else _recounted(self.rows, base)
-        self.cited = CitedRows.of(snapshot, self.rows)
+        self.counts = Counts.from_texts(self.rows.texts) if base is None else _recounted(self.rows, base)
+        self.cited = CitedRows.from_snapshot(snapshot, self.rows)
         self._unknown = float(word_weights(np.zeros(1), len(self.rows))[0])
         self._calibration = calibration_of(next((v.model for v in snapshot.vectors.values() if v.model), ""))
         self._blocks = [b for name in VECTORS if (b := _block(snapshot, name, self.rows.ids)) is not None]

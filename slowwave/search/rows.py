@@ -136,7 +136,7 @@ class CitedRows:
     summary: np.ndarray
 
     @classmethod
-    def of(cls, snapshot: Snapshot, rows: SearchedRows) -> CitedRows:
+    def from_snapshot(cls, snapshot: Snapshot, rows: SearchedRows) -> CitedRows:
         """Return the citations of a snapshot.
 
         Cost: a pass over memories, their sources and passages.

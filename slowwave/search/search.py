@@ -174,7 +174,7 @@ def search_on(
     known = known_namespace(connection, namespace)
     domain = Domain(known.id, _planes(request), request.scope, request.as_of, request.include_retired)
     depth = max(_SHALLOWEST, _DEEPER * request.k)
-    wishes = QueryHints.of(request.query, today)
+    wishes = QueryHints.from_query(request.query, today)
     if request.mode != "exact" and wishes.days:
         depth *= _DEEPER  # statements of those days may match less well than many of other days
     searcher, warning = (None, "") if plain or request.mode == "exact" else helper(connection, known)

@@ -214,7 +214,7 @@ class FileTree:
         """Replace the file as a whole, never through a link."""
         if bring_file(self._root, path, was_hash, wanted, content_hash(wanted)):
             return None
-        return FileMark.of((self._root / path).stat(follow_symlinks=False))
+        return FileMark.from_stat((self._root / path).stat(follow_symlinks=False))
 
     def committable(self, paths: Sequence[str]) -> frozenset[str]:
         """Return the files that git tracks and that are as in the last commit."""

@@ -96,7 +96,7 @@ def import_graphiti(
     is an edge that screening would set aside, because facts have no state. Entities come from the graph alone: names in episodes do not
     become entities. Raises ``ImportRefused``, ``EmbeddingError``, ``StoreError``; batches before that are kept.
     """
-    check = RowCheck.of(connection, path, on_error)
+    check = RowCheck.from_connection(connection, path, on_error)
     groups = _groups(path, check, namespace)
     refuse_read_only(connection, groups)
     refuse_connected(connection, [*groups])

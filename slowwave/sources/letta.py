@@ -60,7 +60,7 @@ def import_letta(
     agent's block by its label: if the block has changed, its memory gets a new version. Blocks that share a label or belong to no agent
     are identified by their text. The file's id is kept in the memory's attributes. Raises ``ImportRefused``.
     """
-    check = RowCheck.of(connection, path, on_error)
+    check = RowCheck.from_connection(connection, path, on_error)
     turns = list(read_agents(path, check, chosen_slug(namespace)))
     return write_turns(connection, turns, check, embedder=embedder, source="letta", progress=progress)
 

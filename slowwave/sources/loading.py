@@ -61,7 +61,7 @@ class LoadedVectors:
         """Return the model of the vectors."""
         return self._embedder.model
 
-    def of(self, text: str) -> np.ndarray:
+    def get(self, text: str) -> np.ndarray:
         """Return the (d,) float32 vector of a text that was passed to ``need``."""
         return self._of[text]
 
@@ -94,7 +94,7 @@ def vector_rows(
             "id": row_id,
             "model": vectors.model,
             "namespace_id": namespace,
-            "vector": vectors.of(text),
+            "vector": vectors.get(text),
         }
         yield row if speakers is None else row | {"speaker": speakers.get(row_id)}
 
@@ -115,7 +115,7 @@ def insert_vectors(
     total = sum(len(ids) for ids, _ in described.values())
     if not total:
         return
-    dimensions = len(next(vectors.of(text) for _, texts in described.values() for text in texts))
+    dimensions = len(next(vectors.get(text) for _, texts in described.values() for text in texts))
     connection.execute(_REGISTER_MODEL, [vectors.model, dimensions])
 
     done = 0

@@ -337,7 +337,7 @@ class FileMark:
     mtime: int
 
     @classmethod
-    def of(cls, found: os.stat_result) -> FileMark:
+    def from_stat(cls, found: os.stat_result) -> FileMark:
         """Build the mark from the system's file status."""
         return cls(found.st_size, found.st_mtime_ns)
 
@@ -375,7 +375,7 @@ def read_bytes(file: Path, mark: FileMark, largest: int) -> bytes:
         raise Unsettled from None
     except OSError as problem:
         raise UnreadableFile(f"it cannot be read ({problem.strerror})") from None
-    if not FileMark.of(before) == FileMark.of(after) == mark:
+    if not FileMark.from_stat(before) == FileMark.from_stat(after) == mark:
         raise Unsettled
     return content
 
@@ -506,7 +506,7 @@ def _look(entry: os.DirEntry[str], path: str, inside: Path, found: FolderScan) -
     except OSError:
         return  # deleted since the folder was listed
     if stat.S_ISREG(status.st_mode):
-        found.files[path] = FileMark.of(status)
+        found.files[path] = FileMark.from_stat(status)
     else:
         found.left_out.append(LeftOut(path, 0, "it is no file"))
 

@@ -236,7 +236,7 @@ def import_messages(
     namespace, time, role and content, and exact repeats by their number; if it is edited, it is another turn. The whole file is read and
     checked before anything is written; see ``write_turns`` for what is. Raises ``ImportRefused``.
     """
-    check = RowCheck.of(connection, path, on_error)
+    check = RowCheck.from_connection(connection, path, on_error)
     turns = list(read_messages(path, check, chosen_slug(namespace)))
     return write_turns(connection, turns, check, embedder=embedder, source="messages", progress=progress)
 

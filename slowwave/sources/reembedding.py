@@ -170,7 +170,7 @@ class _Reembedding:
             vectors = LoadedVectors(self._embedder)
             vectors.need(texts, lambda _: None)
             with self._connection.transaction():
-                self._register(len(vectors.of(texts[0])))
+                self._register(len(vectors.get(texts[0])))
                 if speakers is not None:
                     outdated = self._connection.execute(_DELETE_OUTDATED, (self._embedder.model, ids)).rowcount
                     self.with_speakers += outdated

@@ -51,7 +51,7 @@ class Screening:
     quarantined: int = 0
 
     @classmethod
-    def of(cls, connection: psycopg.Connection[Any]) -> Screening:
+    def from_connection(cls, connection: psycopg.Connection[Any]) -> Screening:
         """Build the screening from the environment and the namespaces' own settings.
 
         A namespace whose settings cannot be read has those of the environment.
@@ -114,7 +114,7 @@ class Limits:
     own: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, connection: psycopg.Connection[Any]) -> Limits:
+    def from_connection(cls, connection: psycopg.Connection[Any]) -> Limits:
         """Build the limits from the environment and the namespaces' own settings."""
         own = own_settings(connection, "import_longest_text")
         return cls(
@@ -188,9 +188,14 @@ class RowCheck:
     limits: Limits = field(default_factory=Limits)
 
     @classmethod
-    def of(cls, connection: psycopg.Connection[Any], path: Path, on_error: OnError) -> RowCheck:
+    def from_connection(cls, connection: psycopg.Connection[Any], path: Path, on_error: OnError) -> RowCheck:
         """Build the check from the environment and the namespaces' own settings."""
-        return cls(str(path), on_error, screening=Screening.of(connection), limits=Limits.of(connection))
+        return cls(
+            str(path),
+            on_error,
+            screening=Screening.from_connection(connection),
+            limits=Limits.from_connection(connection),
+        )
 
     def bad(self, line: int, reason: str, path: str = "") -> None:
         """Report a row that cannot be imported.
@@ -560,7 +565,7 @@ class ColumnMap(NamedTuple):
     columns: Mapping[str, str]
 
     @classmethod
-    def of(cls, pairs: Sequence[str], fields: Sequence[str]) -> ColumnMap:
+    def parse(cls, pairs: Sequence[str], fields: Sequence[str]) -> ColumnMap:
         """Parse pairs of the form ``FIELD=COLUMN``.
 
         Raises ``ImportRefused`` for anything else and for unknown fields.

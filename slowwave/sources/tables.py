@@ -77,7 +77,7 @@ def import_facts(
     have no state. Facts have no vectors: ``embedder`` names the model of a new namespace. Raises ``ImportRefused``, ``StoreError``;
     batches before that are kept.
     """
-    check, mapping = RowCheck.of(connection, path, on_error), ColumnMap.of(columns, FIELDS)
+    check, mapping = RowCheck.from_connection(connection, path, on_error), ColumnMap.parse(columns, FIELDS)
     slug = file_slug(path, namespace)
     first: dict[str, tuple[int, _Fact]] = {}
 
@@ -197,7 +197,7 @@ def import_memories(
     text becomes a new version. A row without one is identified by its kind, subject, author and text. A row without ``created_at`` gets
     the present time. Raises ``ImportRefused``; see ``write_turns`` for what is written.
     """
-    check, mapping = RowCheck.of(connection, path, on_error), ColumnMap.of(columns, FIELDS_MEMORIES)
+    check, mapping = RowCheck.from_connection(connection, path, on_error), ColumnMap.parse(columns, FIELDS_MEMORIES)
     slug, moment = file_slug(path, namespace), (now or datetime.now(UTC))
     first: dict[str, tuple[int, Turn]] = {}
 
@@ -249,7 +249,7 @@ def import_entities(
     ``attrs`` is a JSON object or empty. A row is identified by (namespace, source, id). An existing row with other content in the file is
     left as it is and listed. Raises ``ImportRefused``.
     """
-    check = RowCheck.of(connection, path, on_error)
+    check = RowCheck.from_connection(connection, path, on_error)
     slug = file_slug(path, namespace)
     records = list(read_records(path, check, slug))
     return write_records(connection, slug, records, check, embedder=embedder, progress=progress)

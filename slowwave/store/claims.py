@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +29,7 @@ from slowwave.store.runs import (
     lock_batches,
     lock_claims,
     move_run,
+    resume_command,
     sources,
     state_of,
 )
@@ -132,15 +132,12 @@ def _refuse_alive(namespace: str, found: list[Holder]) -> None:
 
 
 def _stuck_sentence(namespace: str, gone: Holder) -> str:
-    resume = (
-        ""
-        if gone.mode in ("undo", "deep")
-        else f"Go on with it: `slowwave dream {shlex.quote(namespace)} --resume-from {gone.run_id}`. "
-    )
+    resume = "" if gone.mode in ("undo", "deep") else f"Resume it with `resume_from={gone.run_id!r}`, or "
     age = f"{gone.age} s old" if gone.age >= 0 else f"{-gone.age} s in the future of the database's clock"
+    start_anew = f"{resume}mark it as crashed and start a new run with `abandon=True`."
     return (
-        f"Run {gone.run_id} ({gone.mode}) holds {namespace}, and its heartbeat is {age}: the process is gone. "
-        f"What it committed stands. {resume}Or give it up and begin anew with --abandon."
+        f"Run {gone.run_id} ({gone.mode}) holds {namespace}, and its heartbeat is {age}: its process has ended. "
+        f"Changes that it committed are kept. {start_anew[0].upper()}{start_anew[1:]}"
     )
 
 
@@ -375,11 +372,10 @@ def _set_pause(store: Store, name: str, namespace: str | None, *, pause: bool) -
 
 
 def _nothing_under_way(run: Run, *, pause: bool) -> str:
-    state = f"{run.state}, and its process is gone" if run.stuck else run.state
-    return (
-        f"Run {run.run_id} is {state}: there is nothing under way to {'pause' if pause else 'resume'}. "
-        f"What was not finished goes on with `slowwave dream {shlex.quote(run.namespace)} --resume-from {run.run_id}`."
-    )
+    state = f"{run.state}, and its process has ended" if run.stuck else run.state
+    unfinished = run.stuck or run.state in ("crashed", "cancelled", "paused", "refused")
+    rest = f" To do the rest: `{resume_command(run.mode, run.namespace, run.undo_of)}`." if unfinished else ""
+    return f"Run {run.run_id} is {state}: there is nothing under way to {'pause' if pause else 'resume'}.{rest}"
 
 
 def _holding(connection: Connection, namespace: str | None) -> str:
@@ -538,9 +534,7 @@ def forget_turns(connection: Connection, namespace_id: str, before: datetime) ->
 def _ended(connection: Connection, run_id: str) -> DreamCancelled | DreamLockUnavailable:
     state = state_of(connection, run_id)
     if state == "cancelled":
-        return DreamCancelled(
-            f"Run {run_id} was cancelled, and nothing was planned. Plan again under its id with --resume-from."
-        )
+        return DreamCancelled(f"Run {run_id} was cancelled, and nothing was planned.")
     return DreamLockUnavailable(
         f"Run {run_id} holds its namespace no longer (it is {state or 'gone'}): its heartbeat had expired, and another "
         "run may plan now. Nothing was planned by this one."

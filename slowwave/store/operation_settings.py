@@ -335,7 +335,7 @@ class Operations(BaseModel):
     compile_pages: CompilePagesOptions = CompilePagesOptions()
     deep_pass: DeepPassOptions = DeepPassOptions()
 
-    def of(self, operation: str) -> OperationSettings | SwitchedOn | _Off | None:
+    def get(self, operation: str) -> OperationSettings | SwitchedOn | _Off | None:
         """Return the settings of an operation, or None if it has no model here and nothing is set."""
         found = (
             getattr(self, operation)

@@ -245,6 +245,17 @@ class Run:
         return ((self.finished_at or self.heartbeat_at) - self.started_at).total_seconds()
 
 
+def resume_command(mode: str, namespace: str, undo_of: str = "") -> str:
+    """Return the command that does the rest of an unfinished run: apply resumes the run, the others start a new one."""
+    name = shlex.quote(namespace)
+    return {
+        "apply": f"slowwave apply {name}",
+        "deep": f"slowwave night {name} --deep",
+        "plan": f"slowwave night {name}",
+        "undo": f"slowwave undo {undo_of}",
+    }[mode]
+
+
 def find_run(
     connection: Connection,
     name: str,

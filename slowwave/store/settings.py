@@ -230,7 +230,6 @@ class Settings(BaseSettings):
         default=3, ge=1, description="Snapshots of a namespace that are kept, beside those of plans that wait."
     )
 
-    auto_approve: tuple[str, ...] = Field(default=(), description="Low-risk operations that a policy approves.")
     batch_items: int = Field(default=500, ge=1, description="Items in one apply transaction.")
     heartbeat_expiry_seconds: int = Field(
         default=300, ge=1, description="Age at which a running apply may be taken over."
@@ -380,7 +379,7 @@ class Settings(BaseSettings):
 
         Raises ``SettingsError`` for an invalid value.
         """
-        given = self.operations.of(operation)
+        given = self.operations.get(operation)
         try:
             return declared.model_validate(given.model_extra or {} if given else {})
         except ValidationError as problem:

@@ -678,9 +678,9 @@ policies = Table(
     metadata,
     Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
     _namespace(),
-    Column("plan_hash", Text, ForeignKey("night.plans.plan_hash"), nullable=False),
+    Column("plan_hash", Text, ForeignKey("night.plans.plan_hash")),  # whose review taught it; null for low-risk changes
     Column("operation", Text, nullable=False),
-    Column("kind", JSONB, nullable=False),  # of questions, see slowwave.plans.policies
+    Column("kind", JSONB, nullable=False),  # of questions or of low-risk changes, see slowwave.plans.policies
     Column("says", Text, nullable=False),
     Column("answered", Integer, nullable=False),
     Column("agreed", Integer, nullable=False),  # those with its verdict
@@ -983,22 +983,22 @@ store_namespaces = Table(
     schema="night",
 )
 
-notices = Table(  # notices of writes to a store, for systems that keep derived data: slowwave.night.delivery
+notices = Table(  # messages to endpoints, pending and sent: slowwave.night.delivery
     "notices",
     metadata,
     _id(),
-    _namespace(),
-    Column("store", Text, ForeignKey("night.stores.name"), nullable=False),
-    Column("run_id", Uuid, ForeignKey("night.runs.id"), nullable=False),
-    Column("undo", Boolean, nullable=False),
-    Column("tables", JSONB, nullable=False),
+    Column("namespace_id", Uuid, ForeignKey("memory.namespaces.id")),  # null for a message about all namespaces
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("error", Text, nullable=False, server_default=""),
     Column("recorded_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
     _instant("delivered_at"),
     _instant("given_up_at"),
     Column("claim", Uuid),  # the process that is sending it
-    _instant("claimed_until"),
+    _instant("claimed_until"),  # or, without a claim, the earliest instant of the next attempt
+    Column("type", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("level", Text, nullable=False, server_default="none"),  # of redact_text, at which the body was written
+    Column("number", BigInteger, Identity(always=True), nullable=False),
     schema="night",
 )
 

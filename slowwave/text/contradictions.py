@@ -70,7 +70,7 @@ def needs_words(found: Specifics) -> bool:
 def _identifiers(a: Specifics, b: Specifics) -> Difference | None:
     if not a.identifiers and not b.identifiers:
         return None
-    left = _Leftover.of(a.identifiers, b.identifiers, relate_identifiers)
+    left = _Leftover.from_sets(a.identifiers, b.identifiers, relate_identifiers)
     mine = [x for x in left.mine if not _spelt_out(x, b)]
     theirs = [x for x in left.theirs if not _spelt_out(x, a)]
     if mine and theirs:
@@ -89,7 +89,7 @@ def _compare_figures(a: Specifics, b: Specifics) -> Difference | None:
     one, two = a.figures(), b.figures()
     if one == two:
         return None
-    left = _Leftover.of(one, two, relate)
+    left = _Leftover.from_sets(one, two, relate)
     mine = [x for x in left.mine if not _in_code(x, a, b)]
     theirs = [x for x in left.theirs if not _in_code(x, b, a)]
     if mine and theirs:
@@ -199,7 +199,7 @@ class _Leftover(NamedTuple):
     loose: tuple[list[str], list[str]] | None
 
     @classmethod
-    def of(cls, a: frozenset[str], b: frozenset[str], relation: Callable[[str, str], Relation]) -> _Leftover:
+    def from_sets(cls, a: frozenset[str], b: frozenset[str], relation: Callable[[str, str], Relation]) -> _Leftover:
         mine, theirs = sorted(a - b)[:_MOST], sorted(b - a)[:_MOST]
         every_a, every_b = sorted(a)[:_MOST], sorted(b)[:_MOST]
         loose: list[tuple[str, str]] = []

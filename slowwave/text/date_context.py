@@ -25,7 +25,7 @@ Tense = Literal["past", "future", "unclear", "none"]
 class Cues(NamedTuple):
     """The verbs of a text that show its tense, and the ends of its clauses.
 
-    ``Cues.of`` finds them in time linear in the text.
+    ``Cues.from_text`` finds them in time linear in the text.
     """
 
     starts: tuple[int, ...]
@@ -34,7 +34,7 @@ class Cues(NamedTuple):
     text: str = ""
 
     @classmethod
-    def of(cls, text: str, without: tuple[tuple[int, int], ...] = ()) -> Cues:
+    def from_text(cls, text: str, without: tuple[tuple[int, int], ...] = ()) -> Cues:
         """Find the cues of a text outside some spans, which must be sorted and disjoint."""
         begins = [start for start, _ in without]
         found: list[tuple[int, str, int]] = []
@@ -395,7 +395,7 @@ def named_days(text: str, today: date) -> tuple[date, date] | None:
     March.
     """
     found = [m for m in (form.search(text) for form in _FORMS) if m]
-    cues = Cues.of(text)
+    cues = Cues.from_text(text)
     for match in sorted(found, key=lambda m: (m.start(), -m.end())):
         tense = cues.at(*match.span(), whole=True)
         past = tense == "past" or (tense == "unclear" and _SAID.search(text))

@@ -289,11 +289,11 @@ class _Reading:
 
     @cached_property
     def verbatim(self) -> Verbatim:
-        return Verbatim.of(self.text)
+        return Verbatim.from_text(self.text)
 
     @cached_property
     def cues(self) -> Cues:
-        return Cues.of(self.text, tuple(match.span() for _, match in self.found))
+        return Cues.from_text(self.text, tuple(match.span() for _, match in self.found))
 
     def one(self, rule: Rule, match: re.Match[str], today: date | None) -> Rewrite | UnresolvedPhrase:
         text, (start, end) = self.text, match.span()

@@ -287,7 +287,7 @@ def _is_coined(words: Sequence[str]) -> bool:
 
 def _names(text: str, tokens: Sequence[NameToken], quoted: Sequence[Mention]) -> Iterator[tuple[Mention, int]]:
     """Yield names with the strength of their type (0 to 3)."""
-    taken, lines, dialogue = _Taken(quoted), HeadingLines.of(text), is_dialogue(text)
+    taken, lines, dialogue = _Taken(quoted), HeadingLines.from_text(text), is_dialogue(text)
     lower = {token.folded for token in tokens if not token.capital}
     inside = {token.folded for token in tokens if token.capital and not token.initial}
     place = 0

@@ -514,10 +514,10 @@ _FIRST: Final = prefilter.words(w for w, letters in _LETTERS.items() if any(f in
 def _orders() -> str:
     """Build an RE2 pattern for texts that contain the words of any rule."""
 
-    def of(letters: str) -> str:
+    def words_with(letters: str) -> str:
         return prefilter.words(w for w, own in _LETTERS.items() if not set(letters).isdisjoint(own))
 
-    pairs = [(of(first), of(others)) for first, others in _NEEDED]
+    pairs = [(words_with(first), words_with(others)) for first, others in _NEEDED]
     return "|".join(f"{a}(?s:.*){b}|{b}(?s:.*){a}" for a, b in pairs)
 
 

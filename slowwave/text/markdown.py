@@ -183,7 +183,7 @@ class HeadingLines(NamedTuple):
     headings: list[bool]
 
     @classmethod
-    def of(cls, text: str) -> HeadingLines:
+    def from_text(cls, text: str) -> HeadingLines:
         """Split a text into lines and classify each; linear in the text."""
         starts, headings = [0], []
         for line in text.split("\n"):

@@ -109,7 +109,7 @@ class _Together:
     said: list[str] = field(default_factory=list)
     answers: dict[Hashable, dict[str, Any]] = field(default_factory=dict)
 
-    def of(self, asked: Hashable, answer: Answer) -> dict[str, Any]:
+    def get_answers(self, asked: Hashable, answer: Answer) -> dict[str, Any]:
         if asked not in self.answers:
             self.said = self.said or self.texts.to_pylist()
             self.answers[asked] = _answers(self.said, self.texts, answer)
@@ -152,7 +152,7 @@ def _of_each(texts: Texts, asked: Hashable, kind: pa.DataType, answer: Answer) -
     together = _TOGETHER.get()
     if together is None or len(texts) > SMALL:
         return answer(texts)
-    known, given = together.of(asked, answer), texts.to_pylist()
+    known, given = together.get_answers(asked, answer), texts.to_pylist()
     if new := [text for text in dict.fromkeys(given) if text is not None and text not in known]:
         known |= _answers(new, pa.array(new, pa.large_string()), answer)
     return pa.array([known.get(text) for text in given], kind)

@@ -18,13 +18,13 @@ from slowwave.text.words import GRAMMAR, OPENERS, VERBS, words_of
 
 
 class Verbatim(NamedTuple):
-    """Spans that must stay as they are, sorted and apart from each other; ``Verbatim.of`` finds them in linear time."""
+    """Spans that must stay as they are, sorted and apart from each other; ``Verbatim.from_text`` finds them in linear time."""
 
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
     @classmethod
-    def of(cls, text: str) -> Verbatim:
+    def from_text(cls, text: str) -> Verbatim:
         """Find the verbatim passages of a text.
 
         A quotation ends with its paragraph, an unclosed fence with the text.
@@ -139,7 +139,7 @@ def _ends(text: str, start: int, end: int) -> bool:
 
 def _asides(text: str) -> list[tuple[int, int]]:
     """Return the spans of quotations, code, addresses and brackets, sorted and without overlap."""
-    verbatim = Verbatim.of(text)
+    verbatim = Verbatim.from_text(text)
     spans = [s for s in zip(verbatim.starts, verbatim.ends, strict=True) if s[1] - s[0] <= LONGEST_ASIDE]
     spans += _brackets(text)
     spans.sort()

@@ -408,7 +408,7 @@ def shorten(text: str, max_tokens: int, questions: Sequence[str] = ()) -> Shorte
     found = units(text)
     if count(text) <= max_tokens:
         return Shortened(text, tuple(u.text for u in found), tuple(range(len(found))))
-    pool = _Pool.of(found, questions)
+    pool = _Pool.from_units(found, questions)
     banned: set[int] = set()
     chosen: set[int] = set()
     for turn in range(_ROUNDS):
@@ -443,7 +443,7 @@ class _Pool:
     marks: Mapping[int, int]  # list → bytes of the line that marks omitted items
 
     @classmethod
-    def of(cls, found: Sequence[Unit], questions: Sequence[str]) -> _Pool:
+    def from_units(cls, found: Sequence[Unit], questions: Sequence[str]) -> _Pool:
         """Rate the units.
 
         Time: linear in the units.

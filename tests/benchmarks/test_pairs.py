@@ -30,7 +30,7 @@ def test_the_vectors_have_the_moments_of_real_ones(tmp_path: Path) -> None:
 def test_every_method_finds_the_same_pairs_in_a_process_of_its_own() -> None:
     """The figures say how many pairs differ, how often the sgemm's time ours was, and which machine it was."""
     figures = pairs.measure([2_000, 3_000], 2, lambda _: None)
-    ours = [figures.of(rows, "Slowwave") for rows in (2_000, 3_000)]
+    ours = [figures.find(rows, "Slowwave") for rows in (2_000, 3_000)]
     assert [(case.differing, case.wrong) for case in ours if case] == [(0, 0), (0, 0)]
     assert all(case.pairs > 0.1 * case.rows for case in figures.cases)
     page = pairs.markdown(figures)

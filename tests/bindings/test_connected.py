@@ -146,13 +146,13 @@ def test_entered_namespaces_take_their_settings_from_the_store_not_from_the_plan
     run_as_owner(store, MADE, "INSERT INTO notes (owner, body) VALUES ('anna', 'likes tea')")
     connect_store(store, "table", own_text=NOTES, grant=True)
     with psycopg.connect(store.logins["planner"], autocommit=True) as planner:
-        for chosen in ('\'{"auto_approve": ["dedupe_memories"]}\'', "'{}'"):
+        for chosen in ('\'{"default_mode": "apply"}\'', "'{}'"):
             with pytest.raises(psycopg.errors.UndefinedFunction):
                 planner.execute(
                     f"SELECT night.add_store_namespaces('notes', ARRAY['x'], ARRAY['x'], {chosen})".encode()
                 )
         for change in (
-            'UPDATE night.stores SET namespace_settings = \'{"auto_approve": ["dedupe_memories"]}\'',
+            'UPDATE night.stores SET namespace_settings = \'{"default_mode": "apply"}\'',
             "INSERT INTO memory.namespaces (id, slug) VALUES (gen_random_uuid(), 'mine')",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):

@@ -18,7 +18,7 @@ GIVEN = st.lists(
 
 def test_pairs_are_read_in_the_order_of_their_ids() -> None:
     """However they were given, once each; what was said surely stands over "unsure"."""
-    found = Answers.of([("d", "c", False), ("b", "a", True), ("a", "b", UNSURE), ("x", "a", None)])
+    found = Answers.from_triples([("d", "c", False), ("b", "a", True), ("a", "b", UNSURE), ("x", "a", None)])
     assert found.pairs == (PairAnswer("a", "b", True), PairAnswer("a", "x", None), PairAnswer("c", "d", False))
 
 
@@ -36,7 +36,7 @@ def test_answers_that_cannot_be_are_refused_with_the_pairs(
 ) -> None:
     """The shortest chain that says otherwise is named."""
     with pytest.raises(Refused, match=named):
-        Answers.of(given_)
+        Answers.from_triples(given_)
 
 
 @given(GIVEN)
@@ -49,18 +49,22 @@ def test_answers_are_taken_just_when_some_world_has_them_all(given_: list[tuple[
             group = {name: new if g == old else g for name, g in group.items()}
     possible = all(group[a] != group[b] for a, b, same in given_ if same is False)
     try:
-        found = Answers.of(given_)
+        found = Answers.from_triples(given_)
     except Refused:
         assert not possible
     else:
         assert possible
-        assert found == Answers.of(reversed(given_)) == Answers.of((b, a, same) for a, b, same in given_)
+        assert (
+            found
+            == Answers.from_triples(reversed(given_))
+            == Answers.from_triples((b, a, same) for a, b, same in given_)
+        )
 
 
 def test_answers_are_found_by_rows_of_one_type() -> None:
     """An id that is not there, rows of two types, and a type in which nothing is compared are counted."""
     ids, kind = np.array(["a", "b", "c", "d", "e", "f"], object), np.array([0, 0, 0, 1, 2, 2])
-    answers = Answers.of(
+    answers = Answers.from_triples(
         [
             ("c", "a", True),
             ("b", "c", UNSURE),
@@ -70,7 +74,7 @@ def test_answers_are_found_by_rows_of_one_type() -> None:
             ("a", "b", False),
         ]
     )
-    found = AnsweredRows.of(answers, ids, kind, [0, 1])
+    found = AnsweredRows.from_answers(answers, ids, kind, [0, 1])
     assert (found.i.tolist(), found.j.tolist(), found.unknown) == ([0, 0, 1], [1, 2, 2], 3)
     assert (found.keys(same=True).tolist(), found.keys(same=False).tolist()) == ([2], [1])
     assert found.of_pairs(np.array([2, 1, 0]), np.array([0, 2, 3])).tolist() == [1, 2, -1]

@@ -21,7 +21,7 @@ ROWS = [
 
 
 def people() -> tuple[Population, Comparer]:
-    found = Population.of(
+    found = Population.from_table(
         pa.table(
             {
                 "id": ["a", "b", "c"],
@@ -31,7 +31,7 @@ def people() -> tuple[Population, Comparer]:
             }
         )
     )
-    return found, Comparer(found, int(found.kind[0]), WordInformation.of(found.names.folded))
+    return found, Comparer(found, int(found.kind[0]), WordInformation.from_texts(found.names.folded))
 
 
 def test_a_conflict_and_an_equal_identifier_are_told_apart() -> None:

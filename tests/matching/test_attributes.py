@@ -71,7 +71,7 @@ def test_columns_belong_to_a_type() -> None:
     """One key may mean two things in two types; mappings are read as well as texts."""
     found = prepare([{"size": 3}, {"size": "large"}], np.array([0, 1]))
     assert [(c.kind, c.shape) for c in found.columns] == [(0, "number"), (1, "category")]
-    assert [c.key for c in found.of(1)] == ["size"]
+    assert [c.key for c in found.select(1)] == ["size"]
 
 
 def test_a_row_number_is_known_as_one() -> None:

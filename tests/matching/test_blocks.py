@@ -30,7 +30,7 @@ def test_pairs_are_those_of_a_double_loop(members: list[tuple[int, int, bool]], 
     """With members that lead, rows that repeat, and a focus."""
     rows, codes, leads = (np.array([m[k] for m in members], t) for k, t in ((0, np.int64), (1, np.int64), (2, bool)))
     flags = None if focus is None else np.array(focus)
-    blocks = Blocks.of(rows, codes, leads)
+    blocks = Blocks.from_codes(rows, codes, leads)
     assert blocks.all_pairs(_N, flags).tolist() == expected(members, flags)
     assert blocks.pairs.sum() >= len(expected(members, None))
     if flags is not None:
@@ -39,7 +39,7 @@ def test_pairs_are_those_of_a_double_loop(members: list[tuple[int, int, bool]], 
 
 def test_the_smallest_blocks_come_first_until_the_budget_is_spent() -> None:
     """What does not fit is handed back, not lost."""
-    blocks = Blocks.of(np.arange(17), np.repeat([0, 1, 2], [10, 4, 3]))
+    blocks = Blocks.from_codes(np.arange(17), np.repeat([0, 1, 2], [10, 4, 3]))
     small, large = blocks.within(9)
     assert (small.size.tolist(), large.size.tolist()) == ([4, 3], [10])
     assert affordable(np.array([5, 1, 3, 4]), 8).tolist() == [False, True, True, True]
@@ -48,7 +48,7 @@ def test_the_smallest_blocks_come_first_until_the_budget_is_spent() -> None:
 def test_codes_of_any_size_are_blocked() -> None:
     """Hashes as codes leave no room for row numbers beside them."""
     codes = np.array([2**62, 2**62, 5, 2**62], np.int64)
-    assert Blocks.of(np.arange(4) + 2**30, codes).rows.tolist() == [2**30, 2**30 + 1, 2**30 + 3]
+    assert Blocks.from_codes(np.arange(4) + 2**30, codes).rows.tolist() == [2**30, 2**30 + 1, 2**30 + 3]
 
 
 def test_pairs_are_ordered_and_a_row_is_not_its_own_partner() -> None:

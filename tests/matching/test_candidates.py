@@ -28,7 +28,7 @@ def entity(id_: str, name: str, kind: str = "thing", **attributes: object) -> di
 
 
 def people(entities: Sequence[Mapping[str, object]], **more: object) -> Population:
-    return Population.of(
+    return Population.from_table(
         pa.table(
             {c: pa.array([e[c] for e in entities], pa.string()) for c in ("id", "entity_type", "name", "attributes")}
         ),
@@ -233,7 +233,7 @@ def test_planted_variants_of_a_generated_namespace_are_all_candidates() -> None:
     """Case, slips, word order and suffixes at a few pairs a row."""
     made = generate.make(20_000, now=datetime(2026, 1, 1, tzinfo=UTC))
     entities = made.tables["entities"]
-    crowd = Population.of(entities)
+    crowd = Population.from_table(entities)
     found = find(crowd, 0.75, 0.9)
     place = {id_: k for k, id_ in enumerate(crowd.ids.tolist())}
     gold = [tuple(sorted((place[c[0]], place[v]))) for c in generate.planted(entities) for v in c[1:]]

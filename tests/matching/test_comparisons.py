@@ -26,8 +26,8 @@ def compare(
             "attributes": [json.dumps(attributes) for _, attributes in rows],
         }
     )
-    people = Population.of(table)
-    comparer = Comparer(people, 0, WordInformation.of(people.names.folded))
+    people = Population.from_table(table)
+    comparer = Comparer(people, 0, WordInformation.from_texts(people.names.folded))
     return comparer, comparer.compare(np.array(i), np.array(j))
 
 

@@ -8,7 +8,7 @@ from slowwave.matching.words import FEWEST, MOST, Differences, WordInformation
 
 
 def looked_at(pairs: list[tuple[str, str]]) -> tuple[WordInformation, np.ndarray, np.ndarray]:
-    words = WordInformation.of(np.array([name for pair in pairs for name in pair], np.object_), slips=False)
+    words = WordInformation.from_texts(np.array([name for pair in pairs for name in pair], np.object_), slips=False)
     at = np.arange(len(pairs)) * 2
     return words, at, at + 1
 
@@ -23,7 +23,7 @@ PAIRS = [
 def test_signs_are_told_apart_by_who_has_words_of_its_own() -> None:
     """A word more, words of both, and two that stand for each other; what fewer than three pairs differ in is none."""
     words, i, j = looked_at(PAIRS)
-    found = Differences.of(words, i, j)
+    found = Differences.from_pairs(words, i, j)
     assert found.signs[:2] == ("more", "other")
     assert set(found.signs[2:]) == {"more inc", "other pro", "other professional", "pro for professional"}
     values = dict(zip(found.signs, found.values(words, i, j).T.tolist(), strict=True))
@@ -38,7 +38,7 @@ def test_of_several_words_that_stand_for_each_other_each_is_read_in_its_own_pair
     swaps = [("std", "standard"), ("pro", "professional"), ("ed", "edition")]
     pairs = [(f"{k} office {a}", f"{k} office {b}") for a, b in swaps for k in "abc"]
     words, i, j = looked_at(pairs)
-    found = Differences.of(words, i, j)
+    found = Differences.from_pairs(words, i, j)
     values = dict(zip(found.signs, found.values(words, i, j).T.tolist(), strict=True))
     for n, swap in enumerate(swaps):
         (sign,) = (sign for sign in values if set(sign.split(" ")) == {*swap, "for"})
@@ -48,7 +48,7 @@ def test_of_several_words_that_stand_for_each_other_each_is_read_in_its_own_pair
 def test_other_rows_are_read_with_the_same_signs() -> None:
     """Also rows that lack some of the words, in either order of a pair."""
     words, i, j = looked_at(PAIRS)
-    found = Differences.of(words, i, j)
+    found = Differences.from_pairs(words, i, j)
     others, a, b = looked_at([("bank inc", "bank"), ("chess", "chess")])
     assert found.values(others, a, b)[:, found.signs.index("more inc")].tolist() == [1, 0]
     assert found.values(others, a, b).sum() == 1.5
@@ -56,8 +56,8 @@ def test_other_rows_are_read_with_the_same_signs() -> None:
 
 def test_pairs_in_any_order_give_the_same_signs_and_no_more_than_the_most() -> None:
     words, i, j = looked_at(PAIRS)
-    assert Differences.of(words, i[::-1], j[::-1]) == Differences.of(words, i, j)
+    assert Differences.from_pairs(words, i[::-1], j[::-1]) == Differences.from_pairs(words, i, j)
     many = [(f"n{k}", f"n{k} x{k % 120}") for k in range(480)]
-    assert len(Differences.of(*looked_at(many)).signs) == MOST + 2
+    assert len(Differences.from_pairs(*looked_at(many)).signs) == MOST + 2
     assert Differences().values(words, i, j).shape == (len(PAIRS), 0)
-    assert Differences.of(*looked_at([])).signs == ("more", "other")
+    assert Differences.from_pairs(*looked_at([])).signs == ("more", "other")

@@ -43,7 +43,7 @@ def registry(kind: str, people: int, *, slips: float, seed: int = 4) -> list[Row
 
 def learn(rows: list[Row]) -> tuple[Population, Evidence, np.ndarray, np.ndarray]:
     """All pairs of one type with equal names are the candidates."""
-    people = Population.of(
+    people = Population.from_table(
         pa.table(
             {
                 "id": [f"{k:05d}" for k in range(len(rows))],

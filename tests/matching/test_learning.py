@@ -94,7 +94,7 @@ def test_answers_hold_in_any_order(case: tuple[pa.Table, Given], dice: Random, a
     dice.shuffle(again)
     turned = table.take(pa.array(dice.sample(range(16), 16)))
     assert told(match_entities(turned, answers=[(b, a, same) for a, b, same in again], aim=aim)) == told(found)  # type: ignore[arg-type]
-    assert told(match_entities(table).learn(Answers.of(said), aim)) == told(found)  # type: ignore[arg-type]
+    assert told(match_entities(table).learn(Answers.from_triples(said), aim)) == told(found)  # type: ignore[arg-type]
 
 
 @given(answered())
@@ -134,7 +134,7 @@ def test_a_yes_on_a_pair_that_a_rule_forbids_joins_that_pair_only() -> None:
 def test_a_recorded_conflict_is_stronger_than_an_answer() -> None:
     """It was decided as well, and is open; the answer is counted, not followed, and what it would chain neither."""
     table = entities(("a", "Acme"), ("b", "Acme"), ("c", "Acme"), url="acme.example")
-    answers = Answers.of([("a", "b", True), ("b", "c", True)])
+    answers = Answers.from_triples([("a", "b", True), ("b", "c", True)])
     found = match(table, Settings(), cannot_link={"conflict": [("c", "a")]}, answers=answers)
     assert found.merges == (("a", "b"),)
     assert found.counts["answers that a conflict or rejection forbids"] == 1
@@ -224,7 +224,7 @@ def test_thirty_answers_find_what_no_score_would_merge() -> None:
     said: Given = []
     for _ in range(3):
         said += ask(now, gold, 10)
-        now = first.learn(Answers.of(said), "f1")
+        now = first.learn(Answers.from_triples(said), "f1")
     before, after = f1(first.learn(Answers(), "f1"), gold), f1(now, gold)
     assert before < 0.93
     assert after > before + 0.04
@@ -239,8 +239,8 @@ def test_a_few_answers_teach_nothing_but_themselves() -> None:
     table, gold = restaurants()
     first = match_entities(table)
     said = ask(first, gold, ENOUGH)
-    assert first.learn(Answers.of(said)).model["restaurant"].calibration is not None
-    few = first.learn(Answers.of(said[1:]))
+    assert first.learn(Answers.from_triples(said)).model["restaurant"].calibration is not None
+    few = first.learn(Answers.from_triples(said[1:]))
     assert few.model["restaurant"].calibration is None
     assert dict(few.thresholds) == dict(first.thresholds)
 

@@ -15,7 +15,7 @@ def same(a: str, b: str, *others: str) -> bool:
     rows = pa.table(
         {"id": [f"{k:03d}" for k in range(len(names))], "entity_type": ["product"] * len(names), "name": names}
     )
-    return bool(ModelCodes.of(Population.of(rows)).same(np.array([0]), np.array([1]))[0])
+    return bool(ModelCodes.from_population(Population.from_table(rows)).same(np.array([0]), np.array([1]))[0])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from slowwave.matching.blocks import CharacterNgrams
 
 
 def letters(*texts: str) -> CharacterNgrams:
-    return CharacterNgrams.of(np.array(texts, np.object_))
+    return CharacterNgrams.from_texts(np.array(texts, np.object_))
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def table(*names: str) -> pa.Table:
 
 
 def same(a: str, b: str, *others: str) -> bool:
-    found = Organisations.of(Population.of(table(a, b, *others)))
+    found = Organisations.from_population(Population.from_table(table(a, b, *others)))
     return bool(found.same(np.array([0]), np.array([1]))[0])
 
 
@@ -86,7 +86,7 @@ def test_a_type_that_holds_other_things_is_left_alone() -> None:
         rows = pa.table(
             {"id": [f"{k:03d}" for k in range(len(names))], "entity_type": ["work"] * len(names), "name": names}
         )
-        found = Organisations.of(Population.of(rows))
+        found = Organisations.from_population(Population.from_table(rows))
         assert not found.same(np.array([0]), np.array([1])).any()
 
 
@@ -115,7 +115,7 @@ def test_institution_and_its_campus_are_a_question_at_most(whole: str, campus: s
     """A place behind a name that has its own place is no address (J5), even where an equal identifier bears the pair out."""
     assert not same(whole, campus)
     assert not same(campus, whole)
-    found = Organisations.of(Population.of(table(whole, campus)))
+    found = Organisations.from_population(Population.from_table(table(whole, campus)))
     assert found.parted(np.array([0]), np.array([1]))[0]
     given = table(whole, campus)
     urls = ['{"url": "https://veldran.example"}'] * 2 + ["{}"] * (len(given) - 2)

@@ -33,7 +33,7 @@ def rows(names: list[str], attributes: list[dict[str, str]] | None = None) -> pa
 
 
 def apart(a: str, b: str, *others: str, known: bool = False) -> bool:
-    names = OtherNames.of(Population.of(rows([a, b, *others])))
+    names = OtherNames.from_population(Population.from_table(rows([a, b, *others])))
     return bool(names.apart(np.array([0]), np.array([1]), known=known)[0])
 
 
@@ -157,8 +157,10 @@ def test_an_identifier_of_its_own_outweighs_the_names() -> None:
 def test_a_number_that_a_group_holds_is_nobodys_own() -> None:
     """Those on one invoice share its number under other names, those with one passport are named alike."""
     names, known = households(40, numbered=True)
-    people = Population.of(rows(names, [a | {"invoice_number": f"A{(k + 1) // 2:05d}77"} for k, a in enumerate(known)]))
-    comparer = Comparer(people, 0, WordInformation.of(people.names.folded))
+    people = Population.from_table(
+        rows(names, [a | {"invoice_number": f"A{(k + 1) // 2:05d}77"} for k, a in enumerate(known)])
+    )
+    comparer = Comparer(people, 0, WordInformation.from_texts(people.names.folded))
     own = {column.key: own for column, own in zip(comparer.columns, comparer.own, strict=True)}
     shapes = {column.key: column.shape for column in comparer.columns}
     assert shapes["invoice_number"] == shapes["passport_number"] == "code"

@@ -44,9 +44,9 @@ def test_what_was_answered_or_follows_is_not_asked() -> None:
     table = pa.table({"id": ids, "entity_type": ["t"] * 4, "name": ["Acme Ltd"] * 4})
     first = match_entities(table)
     assert {(q.a, q.b) for q in first.next_questions(10)} == {(a, b) for a in ids for b in ids if a < b}
-    left = first.learn(Answers.of([("a", "b", True), ("c", "d", "unsure")])).next_questions(10)
+    left = first.learn(Answers.from_triples([("a", "b", True), ("c", "d", "unsure")])).next_questions(10)
     assert {(q.a, q.b) for q in left} == {("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")}
-    done = first.learn(Answers.of([("a", "b", True), ("b", "c", True), ("c", "d", False)]))
+    done = first.learn(Answers.from_triples([("a", "b", True), ("b", "c", True), ("c", "d", False)]))
     assert done.next_questions(10) == ()
     assert first.next_questions(0) == ()
 
@@ -74,7 +74,7 @@ def test_answers_end() -> None:
     while questions := now.next_questions(10):
         assert not {(q.a, q.b) for q in questions} & {(a, b) for a, b, _ in said}
         said += [(q.a, q.b, gold[q.a] == gold[q.b]) for q in questions]
-        now = first.learn(Answers.of(said))
+        now = first.learn(Answers.from_triples(said))
     assert now.next_questions(1) == ()
 
 

@@ -21,7 +21,7 @@ def shared(*rows: tuple[str, dict[str, object]]) -> list[set[int]]:
             "attributes": [json.dumps(a) for _, a in rows],
         }
     )
-    records = Records.of(Population.of(table))
+    records = Records.from_population(Population.from_table(table))
     at, word = records.read(np.arange(len(rows)))
     held = [set(word[at == k].tolist()) for k in range(len(rows))]
     assert all(h and max(h) < records.words for h in held)
@@ -69,4 +69,4 @@ def test_a_date_is_known_by_its_year_and_by_its_day() -> None:
 def test_rows_that_say_nothing_have_no_words() -> None:
     """An empty name is no word that rows could share."""
     table = pa.table({"id": ["a", "b"], "entity_type": ["t", "t"], "name": ["", " "], "attributes": ["{}", "{}"]})
-    assert len(Records.of(Population.of(table)).read(np.arange(2))[0]) == 0
+    assert len(Records.from_population(Population.from_table(table)).read(np.arange(2))[0]) == 0

@@ -15,7 +15,7 @@ def rows_of(held: list[np.ndarray], kind: np.ndarray, tokens: int) -> TfIdfRows:
         part = held[low:high]
         return np.repeat(np.arange(low, high), [len(p) for p in part]), np.concatenate([np.empty(0, np.int64), *part])
 
-    return TfIdfRows.of(kind, read, tokens)
+    return TfIdfRows.from_reader(kind, read, tokens)
 
 
 def drawn(n: int, *, tokens: int = 60, kinds: int = 2, spread: int = 1) -> tuple[list[np.ndarray], np.ndarray]:

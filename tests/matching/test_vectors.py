@@ -190,7 +190,7 @@ def test_the_second_bound_lies_between_the_cosine_and_the_first() -> None:
         assert search.bounds is not None
         assert search.more is not None
         first = np.einsum("ij,ij->i", search.bounds[i], search.bounds[j])
-        second = first + vectors._Buffers.of(1).correct(search.more, i, j)
+        second = first + vectors._Buffers.allocate(1).correct(search.more, i, j)
     units, _ = unit_rows(matrix)
     cosine = cosines(units, i, j)
     assert np.all(cosine <= second + 1e-5)

@@ -18,7 +18,7 @@ def read(*names: str, **cannot_link: list[tuple[str, str]]) -> Vetoes:
     """Vetoes over rows with the ids a, b, c …"""
     n = len(names)
     rows = pa.table({"id": [chr(97 + k) for k in range(n)], "entity_type": ["thing"] * n, "name": names})
-    return Vetoes.of(Population.of(rows), np.arange(n), cannot_link)
+    return Vetoes.from_population(Population.from_table(rows), np.arange(n), cannot_link)
 
 
 def verdict(a: str, b: str) -> str:
@@ -225,7 +225,7 @@ def test_numbered_names_are_compared_without_a_look_at_each_pair() -> None:
     rows = pa.table(
         {"id": [f"{k:04d}" for k in range(n)], "entity_type": ["c"] * n, "name": [f"Customer {k}" for k in range(n)]}
     )
-    vetoes = Vetoes.of(Population.of(rows), np.arange(n), {})
+    vetoes = Vetoes.from_population(Population.from_table(rows), np.arange(n), {})
     i, j = np.triu_indices(n, 1)
     assert vetoes.forbid(i, j, np.zeros(len(i), bool)).all()
     assert not vetoes.looked

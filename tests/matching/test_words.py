@@ -11,7 +11,7 @@ PAIR = (np.array([0]), np.array([1]))
 
 
 def words(*texts: str) -> WordInformation:
-    return WordInformation.of(np.array(texts, np.object_))
+    return WordInformation.from_texts(np.array(texts, np.object_))
 
 
 def test_a_rare_word_says_more_than_a_common_one() -> None:

@@ -27,9 +27,9 @@ def receiver(monkeypatch: pytest.MonkeyPatch) -> Receiver:
     return made
 
 
-def test_the_page_is_signed_and_sent_again_where_it_was_not_taken(receiver: Receiver) -> None:
+def test_the_page_is_signed_and_sent_again_where_it_was_not_taken(store: Store, receiver: Receiver) -> None:
     """The same message twice, and a receiver can tell whose it is."""
-    shown = send_page("# Slowwave\n", first_pause=0.01)
+    shown = send_page(store, "# Slowwave\n")
     first, second = receiver.deliveries
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert second.content["type"] == "status.digest"
@@ -40,17 +40,20 @@ def test_the_page_is_signed_and_sent_again_where_it_was_not_taken(receiver: Rece
     assert "T0KEN" not in shown
 
 
-def test_what_nobody_takes_and_what_has_no_address_is_said(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nobody_takes_and_what_has_no_address_is_said(
+    store: Store, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A redirect is not followed, and the address is not shown."""
     refusing = Receiver(lambda _delivery, _number: (302, {"location": receiver.url}))
     monkeypatch.setenv("SLOWWAVE_DIGEST_URL", f"{refusing.url}/T0KEN")
     with pytest.raises(StoreError) as refused:
-        send_page("x", first_pause=0.01)
+        send_page(store, "x")
     assert "T0KEN" not in str(refused.value)
     assert not receiver.deliveries
+    assert ask(store, "SELECT count(*) FROM night.notices") == [(0,)], "an outdated page is not sent later"
     monkeypatch.delenv("SLOWWAVE_DIGEST_URL")
     with pytest.raises(SettingsError):
-        send_page("x")
+        send_page(store, "x")
 
 
 def test_what_a_probe_quotes_is_hidden_where_one_namespace_hides_it(store: Store) -> None:
@@ -91,6 +94,6 @@ def test_a_webhook_that_refuses_fails_the_run_in_words(
     monkeypatch.setenv("SLOWWAVE_DIGEST_URL", f"{gone.url}/T0KEN")
     with project(store) as morning:
         result = morning.run("status_job", tags={"dagster/schedule_name": "morning_status"})
-        assert "did not take the page" in failure(result)
+        assert "did not accept the page" in failure(result)
         assert "T0KEN" not in failure(result)
         assert morning.metadata(result, "night", "status")["namespaces"].value == 0

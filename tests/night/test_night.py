@@ -21,7 +21,7 @@ from slowwave.plans.gate import reject
 from slowwave.plans.ledger import read_plan
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
-from slowwave.surfaces.cli.nights import score_night
+from slowwave.surfaces.cli.demo import score_night
 from slowwave.surfaces.demo import NAMESPACES
 from tests.memories import ago, ask, behind_triggers, remember
 from tests.nights import new_world

@@ -123,7 +123,7 @@ def test_what_is_not_under_way_is_neither_paused_nor_resumed(store: Store) -> No
     for call in (slowwave.dream_pause, slowwave.dream_resume):
         with pytest.raises(Refused, match=f"{plan} is awaiting_approval: there is nothing under way"):
             call(plan, store=store)
-        with pytest.raises(Refused, match=rf"{gone} is applying, and its process is gone.*--resume-from {gone}"):
+        with pytest.raises(Refused, match=rf"{gone} is applying, and its process has ended.*`slowwave apply {slug}`"):
             call(gone, store=store)
 
 

@@ -11,6 +11,7 @@ import pytest
 from slowwave.night.run_events import Event, LlmCalled, OperationEvent, RunStarted, Stream
 from slowwave.night.sinks import CallbackSink, Filtered, sinks_for
 from slowwave.operations import khora_kinds
+from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.receivers import Receiver
 
@@ -57,7 +58,9 @@ def test_a_filter_lets_pass_what_it_names_and_what_it_cannot_judge(
     assert sink.name == "callback"
 
 
-def test_callbacks_and_webhook_obey_the_settings_khoras_names_included(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_callbacks_and_webhook_obey_the_settings_khoras_names_included(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One namespace names an operation as khora calls it and a decision; both kinds of subscriber get the same."""
     receiver = Receiver()
     monkeypatch.setenv("SLOWWAVE_WEBHOOK_URL", receiver.url)
@@ -71,7 +74,7 @@ def test_callbacks_and_webhook_obey_the_settings_khoras_names_included(monkeypat
             "redact_text": "none",
         }
     )
-    stream = Stream("r", "acme", sinks_for(settings, (got.append,), kinds=khora_kinds))
+    stream = Stream("r", "acme", sinks_for(settings, (got.append,), store, kinds=khora_kinds))
     for event in EVENTS[:4]:
         stream.emit(event)
     stream.close()
@@ -81,7 +84,9 @@ def test_callbacks_and_webhook_obey_the_settings_khoras_names_included(monkeypat
     assert stream.failures == {}
 
 
-def test_a_namespace_can_silence_the_webhook_and_cannot_redirect_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_namespace_can_silence_the_webhook_and_cannot_redirect_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Address and secret are of the environment; whatever a namespace's settings say of them is not looked at."""
     receiver = Receiver()
     monkeypatch.setenv("SLOWWAVE_WEBHOOK_URL", receiver.url)
@@ -91,7 +96,7 @@ def test_a_namespace_can_silence_the_webhook_and_cannot_redirect_it(monkeypatch:
         ({"webhook_url": "http://evil.example", "SLOWWAVE_WEBHOOK_URL": "http://evil.example"}, 1),
         ({"report_event_sink_enabled": False}, 0),
     ):
-        sinks = sinks_for(Settings.for_namespace(overlay))
+        sinks = sinks_for(Settings.for_namespace(overlay), store=store)
         assert len(sinks) == expected
         for sink in sinks:
             sink.emit(EVENTS[0])
@@ -101,12 +106,12 @@ def test_a_namespace_can_silence_the_webhook_and_cannot_redirect_it(monkeypatch:
 
 
 def test_a_webhook_that_cannot_be_used_is_said_and_stops_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Switched on without a secret: the night runs, without a webhook, and the log says what to do."""
     monkeypatch.setenv("SLOWWAVE_WEBHOOK_URL", "https://hooks.example/T0KEN")
     with caplog.at_level(logging.WARNING):
-        assert sinks_for(Settings(report_event_sink_enabled=True)) == ()
+        assert sinks_for(Settings(report_event_sink_enabled=True), store=store) == ()
     assert "SLOWWAVE_WEBHOOK_SECRET is not set" in caplog.text
     assert "T0KEN" not in caplog.text
 

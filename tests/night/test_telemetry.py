@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import os
 import re
@@ -34,7 +33,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client import generate_latest
 
 from slowwave.models.panel import Usage
-from slowwave.night.delivery import WebhookSink
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.run_events import (
@@ -378,7 +376,7 @@ def test_no_label_takes_more_values_than_it_may(collector: Collector) -> None:
 
 
 def test_what_sinks_lose_is_counted(collector: Collector) -> None:
-    """A callback that raises, and a webhook whose outbox overflows, are heard of by the telemetry of the same run."""
+    """Telemetry counts a callback that raises, and messages that a webhook refused, of the same run."""
 
     def broken(_: object) -> None:
         raise RuntimeError("no")
@@ -390,20 +388,18 @@ def test_what_sinks_lose_is_counted(collector: Collector) -> None:
     assert stream.failures == {"callback": 1}
     telling = sinks[-1]
     assert isinstance(telling, TelemetrySink)
-    telling.overflowed("webhook")
     telling.write_failed("webhook", "delivery")
     points = collector.points()
     assert points["report.write_failures_total"] == {
         (("reason", "delivery"), ("sink", "webhook")): 1,
         (("reason", "emit"), ("sink", "callback")): 1,
     }
-    assert points["subscription.overflow_total"] == {(("subscription_class", "webhook"),): 1}
 
 
 def test_every_span_and_metric_of_real_runs_is_in_the_contract(
     store: Store, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A night that asks a model until its budget is spent, an apply, an undo, a night that fails, a webhook that overflows: nothing
+    """A night that asks a model until its budget is spent, an apply, an undo, a night that fails: nothing
     comes that the contract does not list, and nothing is listed that never comes without a reason in it."""
     monkeypatch.setenv("SLOWWAVE_REPORT_COLLECTOR_SINK_ENABLED", "true")
     world = new_world(store)
@@ -423,7 +419,6 @@ def test_every_span_and_metric_of_real_runs_is_in_the_contract(
     monkeypatch.setattr("slowwave.night.night.snapshot_of_night", _fails)
     with pytest.raises(OSError, match="disk"):
         run_night(store, world.slug, force=True)
-    _overflow(monkeypatch)
     _compare(collector, world.slug)
 
 
@@ -442,21 +437,6 @@ def _broken(event: object) -> None:
 
 def _fails(*_: object, **__: object) -> str:
     raise OSError("the disk is full")
-
-
-def _overflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A receiver that is not there, and more events than its outbox holds."""
-    monkeypatch.setenv("SLOWWAVE_WEBHOOK_URL", "http://127.0.0.1:9/")
-    monkeypatch.setenv("SLOWWAVE_WEBHOOK_SECRET", "whsec_" + base64.b64encode(bytes(32)).decode())
-    monkeypatch.setattr(
-        "slowwave.night.delivery.WebhookSink", functools.partial(WebhookSink, most=5, closing_seconds=0.3)
-    )
-    sinks = sinks_for(Settings(report_collector_sink_enabled=True, report_event_sink_enabled=True))
-    for event in a_night()[:-1]:
-        for sink in sinks:
-            sink.emit(event)
-    for sink in sinks:
-        sink.close()
 
 
 def _compare(collector: Collector, namespace: str) -> None:

@@ -86,13 +86,15 @@ def _behind(postgres: server.Server, seconds: float) -> bool:
 
 def test_batches_halve_where_they_take_long_and_grow_back() -> None:
     """Down to one item, up to the setting, one pause after each slow one; 0 switches it off."""
-    throttle = Throttle.of(Settings(batch_items=8, apply_max_batch_seconds=1.0, apply_max_replication_lag_seconds=0))
+    throttle = Throttle.from_settings(
+        Settings(batch_items=8, apply_max_batch_seconds=1.0, apply_max_replication_lag_seconds=0)
+    )
     sizes = []
     for seconds in (2.0, 2.0, 1.1, 5.0, 0.7, 0.1, 0.1, 0.1, 0.1):
         throttle.took(seconds)
         sizes.append(throttle.size)
     assert sizes == [4, 2, 1, 1, 1, 2, 4, 8, 8]
-    off = Throttle.of(Settings(batch_items=8, apply_max_batch_seconds=0))
+    off = Throttle.from_settings(Settings(batch_items=8, apply_max_batch_seconds=0))
     off.took(1000)
     assert off.size == 8
 

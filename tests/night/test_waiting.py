@@ -11,9 +11,8 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.plans.gate import revoke
 from slowwave.store.connect import Store
-from slowwave.store.settings import Settings
 from tests.memories import ago, ask, remember
-from tests.permitting import approve, approve_by_policy
+from tests.permitting import accept_operations, approve, decide_by_policies
 
 TALK = 24
 FACTS = 26
@@ -27,7 +26,6 @@ def test_a_chatty_store_is_tidied_over_some_nights_without_force_and_by_no_polic
 
     Without housekeeping five might be, so both plans wait for a person, and what a policy has signed of them all the same is not applied.
     """
-    policy = Settings(auto_approve=("archive_small_talk",))
     said = [f"Thank you so much{'!' * n}" for n in range(1, TALK + 1)]
     told = [f"Room {100 + n} has {n + 2} windows." for n in range(FACTS)]
     rows = {f"m{n:02}": (text, ago(300 - n)) for n, text in enumerate((*said, *told))}
@@ -41,6 +39,7 @@ def test_a_chatty_store_is_tidied_over_some_nights_without_force_and_by_no_polic
         ],
         memory_versions=[{"id": f"{name} v", "memory_id": name, "content": text} for name, (text, _) in rows.items()],
     )
+    accept_operations(store, "agent", ["archive_small_talk"], accepted_by="mara")
     archived: list[int] = []
     for _ in range(3):
         night = run_night(store, "agent", ops="archive_small_talk", now=datetime.now(UTC))
@@ -59,11 +58,11 @@ def test_a_chatty_store_is_tidied_over_some_nights_without_force_and_by_no_polic
             assert why == [
                 ("Waits for another night, so that the plan keeps within its caps and recall finds what it found.",)
             ]
-        assert approve_by_policy(store, "agent", night.plan.plan_hash, policy) is None
+        assert decide_by_policies(store, "agent", night.plan.plan_hash).approvals == ()
         with monkeypatch.context() as unguarded:
             unguarded.setattr("slowwave.plans.gate.beyond_ordinary_caps", lambda _: False)
-            signed = approve_by_policy(store, "agent", night.plan.plan_hash, policy)
-        assert signed is not None
+            unguarded.setattr("slowwave.plans.policies.beyond_ordinary_caps", lambda _: False)
+            (signed,) = decide_by_policies(store, "agent", night.plan.plan_hash).approvals
         with pytest.raises(Refused, match="no policy may approve any of it"):
             apply_approval(store, signed.id)
         revoke(store, "agent", signed.id, revoked_by="mara", reason="it is too much")

@@ -31,7 +31,7 @@ from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from slowwave.store.settings import Settings
 from tests.peers import ANNA, Peer, make_peer
-from tests.permitting import approve, approve_by_policy
+from tests.permitting import accept_operations, approve, decide_by_policies
 from tests.surfaces.cli.conftest import Run
 from tests.surfaces.cli.conftest import run as run
 from tests.waiting import until
@@ -285,9 +285,8 @@ def test_a_physical_write_that_the_item_does_not_show_is_refused_and_shown(
     with store.connect("reader") as connection:
         stored = read_plan(connection, plan.plan_hash)
     assert "account 666" in " ".join(card(store, stored, stored.items[0]).notes)
-    policy = Settings.for_namespace({"auto_approve": ["dedupe_memories"]})
-    with pytest.raises(Refused, match=f"content of row {keep}.*approved"):
-        approve_by_policy(store, slug, plan.plan_hash, policy)
+    accept_operations(store, slug, ["dedupe_memories"], accepted_by="mara")
+    assert decide_by_policies(store, slug, plan.plan_hash).approvals == ()
     with pytest.raises(Refused, match=f"content of row {keep}.*approved"):
         approve(store, slug, plan.plan_hash, approver="mara", force=True, note="a test")
     with store.connect("owner") as connection:
@@ -295,7 +294,7 @@ def test_a_physical_write_that_the_item_does_not_show_is_refused_and_shown(
     with monkeypatch.context() as patched:  # an approval that was written by the approver's login, past the gate
         patched.setattr(gate, "refuse_unexplained", lambda *_: None)
         approval = approve(store, slug, plan.plan_hash, approver="mara", force=True, note="a test")
-    result = apply_approval(store, approval.id, settings=policy)
+    result = apply_approval(store, approval.id)
     assert (result.counts["applied"], result.counts["failed"]) == (0, 1)
     with store.connect("owner") as connection:
         assert peer.digest(connection) == before

@@ -17,7 +17,7 @@ from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
-from tests.permitting import approve, approve_by_policy
+from tests.permitting import accept_operations, approve, decide_by_policies
 from tests.snapshots import make_snapshot, uid
 
 dedupe_entities = PLANNERS["dedupe_entities"]
@@ -68,10 +68,9 @@ def test_what_a_policy_approved_is_a_label_too(store: Store) -> None:
     """The night after would else learn from what is left alone, and take the next best for matches."""
     world = new_world(store)
     _, plan = write_a_plan(store, world)
-    policy = Settings(auto_approve=(OPERATION,))
-    signed = approve_by_policy(store, world.slug, plan.plan_hash, policy)
-    assert signed is not None
-    apply_approval(store, signed.id, settings=policy)
+    accept_operations(store, world.slug, [OPERATION], accepted_by="mara")
+    (signed,) = decide_by_policies(store, world.slug, plan.plan_hash).approvals
+    apply_approval(store, signed.id)
     assert decided(store, world.slug) == {members(i): True for i in plan.items if i.id in signed.item_ids}
 
 

@@ -9,14 +9,13 @@ import pytest
 from slowwave.changes.mutation import Mutation
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
-from slowwave.plans import gate
+from slowwave.plans import gate, policies
 from slowwave.plans.gate import reject
 from slowwave.plans.ledger import pending_review, read_plan
 from slowwave.plans.permitted import Permits
 from slowwave.store.connect import Store
-from slowwave.store.settings import Settings
 from tests.nights import new_world, write_a_plan
-from tests.permitting import approve, approve_by_policy
+from tests.permitting import accept_operations, approve, decide_by_policies
 
 
 def test_an_approval_covers_everything_but_review_items(store: Store) -> None:
@@ -158,15 +157,19 @@ def test_a_plan_that_failed_a_probe_needs_force_and_a_reason(store: Store) -> No
 
 
 def test_a_policy_approves_only_what_it_names_and_only_low_risk(store: Store) -> None:
-    """Off by default; never review items, never a plan that needs force."""
+    """None by default; never review items, never a plan that needs force."""
     world = new_world(store)
     _, plan = write_a_plan(store, world)
-    assert approve_by_policy(store, world.slug, plan.plan_hash, Settings()) is None
-    approval = approve_by_policy(store, world.slug, plan.plan_hash, Settings(auto_approve=("archive_stale",)))
-    assert approval is not None
+    assert decide_by_policies(store, world.slug, plan.plan_hash).approvals == ()
+    accept_operations(store, world.slug, ["archive_stale"], accepted_by="mara")
+    (approval,) = decide_by_policies(store, world.slug, plan.plan_hash).approvals
     assert set(approval.item_ids) == {i.id for i in plan.items if i.operation == "archive_stale"}
+    accept_operations(store, world.slug, ["dedupe_entities"], accepted_by="mara")
+    (merges,) = decide_by_policies(store, world.slug, plan.plan_hash).approvals
+    assert set(merges.item_ids) == {i.id for i in plan.items if i.decision == "merge"}
+    assert [i for i in plan.items if i.decision == "review"], "they are left to people"
     _, forced = write_a_plan(store, world, needs_force=["no"])
-    assert approve_by_policy(store, world.slug, forced.plan_hash, Settings(auto_approve=("dedupe_entities",))) is None
+    assert decide_by_policies(store, world.slug, forced.plan_hash).approvals == ()
 
 
 def test_items_without_permit_are_refused_by_policy_person_and_batch(
@@ -175,8 +178,8 @@ def test_items_without_permit_are_refused_by_policy_person_and_batch(
     """The table that the caller passes decides, and an approval that exists already is no permit (R9)."""
     world, nothing = new_world(store), Permits({})
     _, plan = write_a_plan(store, world)
-    policy = Settings(auto_approve=("archive_stale",))
-    assert gate.approve_by_policy(store, world.slug, plan.plan_hash, policy, nothing) is None
+    accept_operations(store, world.slug, ["archive_stale"], accepted_by="mara")
+    assert policies.decide_by_policies(store, world.slug, plan.plan_hash, nothing).approvals == ()
     with pytest.raises(Refused, match=r"may not carry .* Nothing was approved"):
         gate.approve(store, world.slug, plan.plan_hash, approver="mara", permits=nothing)
     signed = approve(store, world.slug, plan.plan_hash, approver="mara")

@@ -13,10 +13,9 @@ from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.plans.gate import beyond_ordinary_caps, reject
 from slowwave.store.connect import Store
-from slowwave.store.settings import Settings
 from tests.memories import ago, ask, behind_triggers, recalls_of_nothing, remember
 from tests.nights import take_snapshot
-from tests.permitting import approve, approve_by_policy
+from tests.permitting import accept_operations, approve, decide_by_policies
 
 NAMES = [f"fact {n}" for n in range(12)]
 
@@ -93,14 +92,14 @@ def test_what_was_applied_counts_and_what_was_forced_does_not(store: Store) -> N
 
 def test_a_policy_leaves_to_a_person_what_fails_by_itself(store: Store) -> None:
     plan = night_of(store)
-    policy = Settings(auto_approve=("archive_stale",))
-    assert approve_by_policy(store, "agent", plan.plan_hash, policy) is None
+    accept_operations(store, "agent", ["archive_stale"], accepted_by="mara")
+    assert decide_by_policies(store, "agent", plan.plan_hash).approvals == ()
     behind_triggers(store, "UPDATE night.plans SET summary = '{}'")
     behind_triggers(
         store, "UPDATE night.plans SET seal = night.plan_seal(plan_hash, namespace_id, expires_at, probes, summary)"
     )
     behind_triggers(store, "UPDATE night.plan_items SET status = 'skipped_stale' WHERE ordinal = 0")
-    assert approve_by_policy(store, "agent", plan.plan_hash, policy) is None
+    assert decide_by_policies(store, "agent", plan.plan_hash).approvals == ()
     assert records(store) == []
 
 

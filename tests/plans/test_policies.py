@@ -16,7 +16,7 @@ from slowwave.plans import policies
 from slowwave.plans.gate import Approval, countersign, set_rule
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permits
-from slowwave.plans.policies import Policy, Verdict, read_policies, revoke_policy
+from slowwave.plans.policies import Decisions, Policy, Verdict, read_policies, revoke_policy
 from slowwave.plans.report import Report
 from slowwave.plans.review.card import surroundings
 from slowwave.plans.review.drafts import reconsider
@@ -25,8 +25,8 @@ from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import Desk
 from tests.memories import ask, behind_triggers
-from tests.nights import write_a_plan
-from tests.permitting import decide_by_policies
+from tests.nights import new_world, write_a_plan
+from tests.permitting import accept_operations, decide_by_policies
 from tests.plans.review.reviews import Review, alike_by_initial, asking_of_a_kind
 from tests.plans.review.test_rules import TEN, answer, likeliest, rules
 
@@ -236,3 +236,30 @@ def test_a_policy_signs_as_whoever_accepted_it(store: Store) -> None:
     assert ask(store, "SELECT night.signatures_missing(id) FROM night.approvals") == [(1,)]
     countersign(store, review.slug, review.hash, signed_by="otto")
     assert apply_approval(store, approval.id).counts["applied"] == 3
+
+
+def test_policy_for_low_risk_changes_approves_them_and_stops_when_one_is_undone(store: Store) -> None:
+    """No question, no other operation, no plan that failed a probe, and not what waits from earlier nights."""
+    world = new_world(store)
+    policy = accept_operations(store, world.slug, ["archive_stale", "dedupe_entities"], accepted_by="mara")
+    _, plan = write_a_plan(store, world)
+    low = {i.id for i in plan.items if i.operation in policy.low_risk and i.decision != "review"}
+    assert decide_by_policies(store, world.slug, plan.plan_hash, only=low) == Decisions()
+    (approval,) = decide_by_policies(store, world.slug, plan.plan_hash).approvals
+    assert set(approval.item_ids) == low
+    assert "review" in {i.decision for i in plan.items if i.id not in low}
+    ((note,),) = ask(store, "SELECT note FROM night.approvals")
+    assert note == f"By the {policy.name}: Low-risk changes by archive_stale, dedupe_entities."
+    run = apply_approval(store, approval.id)
+    undo_run(store, run.run_id, items=[approval.item_ids[0]])
+    with store.connect("reader") as connection:
+        (now,) = read_policies(connection, world.slug)
+    assert (now.decided, now.undone, now.stands) == (len(low), 1, False)
+    forced, other = new_world(store, 8), new_world(store, 9)
+    for each, failed in ((forced, ["Recall@10 would fall."]), (other, [])):
+        accept_operations(store, each.slug, ["archive_stale"], accepted_by="mara", per_night=1)
+        _, plan = write_a_plan(store, each, needs_force=failed)
+        approved = decide_by_policies(store, each.slug, plan.plan_hash).approvals
+        assert [len(one.item_ids) for one in approved] == ([] if failed else [1])
+    with pytest.raises(Refused, match="forget makes no low-risk change"):
+        accept_operations(store, other.slug, ["forget"], accepted_by="mara")

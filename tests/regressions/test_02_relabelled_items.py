@@ -7,10 +7,12 @@ Now what an operation may carry, and at what risk, is one table that sealing, ap
 
 from __future__ import annotations
 
+import json
 import uuid
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import psycopg
 import pytest
 
 from slowwave.changes.rows import purge_rows, set_columns
@@ -19,16 +21,19 @@ from slowwave.night.executor import apply_approval
 from slowwave.operations import PLANNERS
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permits
+from slowwave.plans.policies import revoke_policy
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from slowwave.store.settings import Settings
-from tests.memories import remember
+from tests.memories import ask, behind_triggers, remember
 from tests.nights import archive_items, new_world, write_a_plan
-from tests.permitting import approve, approve_by_policy
+from tests.permitting import accept_operations, approve, decide_by_policies
 from tests.worlds import World
 
-POLICY = Settings(auto_approve=(*PLANNERS,))
+KIND = json.dumps({"operations": sorted(PLANNERS), "risk": "low"})
+EVERY = f"""INSERT INTO night.policies (namespace_id, operation, kind, says, answered, agreed, least, per_night, accepted_by)
+SELECT id, 'every planner', '{KIND}', 'Low-risk changes', 0, 0, 0, 1000000, 'mara' FROM memory.namespaces RETURNING id::text"""
+"""A policy that names every planner, as one that a migration made from a setting may."""
 
 
 def purges(store: Store) -> tuple[World, list[Item]]:
@@ -62,7 +67,8 @@ def test_a_purge_by_another_name_is_neither_sealed_nor_approved_nor_applied(
     """Refused when the plan is sealed; where it was written all the same, by the policy and by a person; and never applied."""
     world, items = purges(store)
     hash_ = forge(store, world, items, monkeypatch)
-    assert approve_by_policy(store, world.slug, hash_, POLICY) is None
+    ask(store, EVERY)
+    assert decide_by_policies(store, world.slug, hash_).approvals == ()
     with pytest.raises(Refused, match="gc_references may not carry purge_rows"):
         approve(store, world.slug, hash_, approver="mara")
     with pytest.raises(Refused, match="gc_references may not carry purge_rows"):
@@ -77,10 +83,18 @@ def test_what_deletes_is_never_approved_by_a_policy(store: Store, monkeypatch: p
     world, items = purges(store)
     own = [replace(i, operation="purge_expired", decision="purge") for i in items]
     hash_ = forge(store, world, own, monkeypatch)
-    assert approve_by_policy(store, world.slug, hash_, POLICY) is None
-    approval = sign_by_hand(store, hash_, "policy", "policy")
-    with pytest.raises(Refused, match="may not approve"):
-        apply_approval(store, approval, settings=POLICY)
+    ((policy,),) = ask(store, EVERY)
+    assert decide_by_policies(store, world.slug, hash_).approvals == ()
+    with pytest.raises(psycopg.errors.RaiseException, match="names the policy"):
+        sign_by_hand(store, hash_, "policy", "policy")
+    approval = sign_by_hand(store, hash_, "mara", "cli")
+    as_policy = "UPDATE night.approvals SET approver = 'policy', channel = 'policy'"
+    behind_triggers(store, f"{as_policy}, policy_id = '{policy}'")
+    with pytest.raises(Refused, match="may not approve 1 of the items"):
+        apply_approval(store, approval)
+    behind_triggers(store, f"{as_policy}, policy_id = NULL")
+    with pytest.raises(Refused, match="the setting auto_approve gave it, which no longer exists"):
+        apply_approval(store, approval)
     assert facts(store) == 1
 
 
@@ -91,13 +105,14 @@ def test_a_policy_takes_the_risk_from_the_table_and_not_from_the_item(
     world = new_world(store)
     snapshot = export_snapshot(store, world.slug)
     archived = archive_items(snapshot)
+    ask(store, EVERY)
     for items in (
         [Item("decay_transition", "forget", i.mutation) for i in archived],
         [Item("promote_memories", "promote", i.mutation) for i in archived],
         [Item("backfill_tags", "tag", m) for m in opened(snapshot)],
     ):
         hash_ = forge(store, world, items, monkeypatch)
-        assert approve_by_policy(store, world.slug, hash_, POLICY) is None, items[0].operation
+        assert decide_by_policies(store, world.slug, hash_).approvals == (), items[0].operation
 
 
 def test_an_item_retires_no_more_than_its_operation_may(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,19 +127,19 @@ def test_an_item_retires_no_more_than_its_operation_may(store: Store, monkeypatc
         rows=tuple(r for i in each for r in i.mutation.rows),
     )
     hash_ = forge(store, world, [Item("archive_stale", "archive", whole)], monkeypatch)
-    assert approve_by_policy(store, world.slug, hash_, POLICY) is None
+    ask(store, EVERY)
+    assert decide_by_policies(store, world.slug, hash_).approvals == ()
 
 
-def test_a_policy_that_was_changed_since_does_not_apply_what_it_signed(store: Store) -> None:
-    """An approval by policy is one for as long as the policy would give it."""
+def test_approval_of_a_policy_that_was_revoked_since_is_not_applied(store: Store) -> None:
+    """An approval by a policy holds for as long as the policy does."""
     world = new_world(store)
     _, plan = write_a_plan(store, world)
-    approval = approve_by_policy(store, world.slug, plan.plan_hash, Settings(auto_approve=("archive_stale",)))
-    assert approval is not None
-    with pytest.raises(Refused, match="may not approve"):
-        apply_approval(store, approval.id, settings=Settings())
-    again = apply_approval(store, approval.id, settings=Settings(auto_approve=("archive_stale",)))
-    assert again.counts["applied"] == len(approval.item_ids)
+    policy = accept_operations(store, world.slug, ["archive_stale"], accepted_by="mara")
+    (approval,) = decide_by_policies(store, world.slug, plan.plan_hash).approvals
+    revoke_policy(store, world.slug, policy.id, revoked_by="otto", reason="too early")
+    with pytest.raises(Refused, match="was revoked by otto"):
+        apply_approval(store, approval.id)
 
 
 def opened(snapshot: Snapshot) -> list:

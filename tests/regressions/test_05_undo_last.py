@@ -109,7 +109,7 @@ def test_what_will_be_undone_is_said_first(store: Store, run: Run) -> None:  # n
     _, out, _ = run("undo", "last", "--namespace", "borealis")
     said, done = out.splitlines()[:2]
     assert all(part in said for part in ("borealis", f"3 of {OPS}", "UTC"))
-    assert "took back 3 items" in done
+    assert "undid 3 items" in done
 
 
 def test_a_run_of_another_namespace_is_refused(store: Store, run: Run) -> None:  # noqa: F811

@@ -1,8 +1,8 @@
 """Line 14: a narrow dry-run threw away the night's plan.
 
-A person waited to sign the plan of the night; somebody tried `slowwave dream --ops …` or `--since …`, and the waiting plan, even one
-approved in part, was superseded by a plan of three items. And an empty list of operations planned all of them. Now only the night of a
-whole namespace takes the place of another's plan, and an empty list is refused.
+The plan of a night was pending; somebody planned with `--ops …` or `--since …`, and the pending plan, even one approved in part, was
+superseded by a plan of three items. An empty list of operations planned all of them. Now only the night of a whole namespace
+supersedes another night's plan, and an empty list is refused.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def test_a_part_never_takes_the_place_of_a_night(store: Store, narrow: dict[str,
 
 
 def test_a_dry_run_of_everything_is_no_night_either(store: Store) -> None:
-    """`slowwave dream` only looks; asked again, its own earlier plan makes room."""
+    """The plan of a dry run replaces only the plan of an earlier dry run."""
     slug = forgetful(store)
     whole = planned(store, slug)
     first = dream(slug, "dry-run", store=store).plan_hash

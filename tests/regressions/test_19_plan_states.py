@@ -13,10 +13,9 @@ from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
 from slowwave.plans.ledger import read_plan
 from slowwave.store.connect import Store
-from slowwave.store.settings import Settings
 from tests.memories import remember
 from tests.nights import new_world, write_a_plan
-from tests.permitting import approve, approve_by_policy
+from tests.permitting import accept_operations, approve, decide_by_policies
 from tests.surfaces.cli.conftest import Run
 
 
@@ -56,7 +55,8 @@ def test_what_a_policy_left_waits(store: Store) -> None:
     """A night of which the policy signed a part is not approved."""
     world = new_world(store)
     _, plan = write_a_plan(store, world)
-    assert approve_by_policy(store, world.slug, plan.plan_hash, Settings(auto_approve=("archive_stale",)))
+    accept_operations(store, world.slug, ["archive_stale"], accepted_by="mara")
+    assert decide_by_policies(store, world.slug, plan.plan_hash).approvals
     with store.connect("reader") as connection:
         assert read_plan(connection, plan.plan_hash).to_json()["state"] == "partly_approved"
 

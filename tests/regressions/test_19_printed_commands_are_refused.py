@@ -18,7 +18,7 @@ import pytest
 import slowwave.night.night
 import slowwave.surfaces.demo
 from slowwave.store.connect import Store
-from slowwave.surfaces.cli import nights
+from slowwave.surfaces.cli import demo as demo_command
 from tests.dreamers import OPS, forgetful
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
@@ -98,14 +98,10 @@ def night(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:
     return run("night", failing_night(store, patch), "--ops", OPS)[1]
 
 
-def dream(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:
-    """``dream``."""
-    return run("dream", failing_night(store, patch), "--ops", OPS)[1]
-
-
 def dream_now(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:
-    """``dream-now``."""
-    return run("dream-now", failing_night(store, patch), "--ops", OPS, "--reason", "a test")[1]
+    """The message of ``slowwave.dream_now``."""
+    del run
+    return slowwave.dream_now(failing_night(store, patch), "a test", ops=OPS, store=store).message
 
 
 def demo(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:
@@ -113,7 +109,7 @@ def demo(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:
     slug = failing_night(store, patch)
     patch.setattr(slowwave.surfaces.demo, "NAMESPACES", (slug,))
     patch.setattr(slowwave.surfaces.demo, "load_demo", lambda *_, **__: {})
-    patch.setattr(nights, "score_night", lambda _: [])
+    patch.setattr(demo_command, "score_night", lambda _: [])
     return run("demo")[1]
 
 
@@ -121,7 +117,7 @@ def demo(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:
     ("surface", "least"),
     [
         *((show, 3), (show_reviews, 2), (show_rejected, 1), (why, 2), (apply_unapproved, 1)),
-        *((night, 1), (dream, 1), (dream_now, 1), (demo, 2)),
+        *((night, 1), (dream_now, 1), (demo, 2)),
     ],
     ids=lambda part: part.__name__ if callable(part) else "",
 )
@@ -144,7 +140,7 @@ def test_what_is_printed_runs_as_it_is_printed(
         place += 1
 
 
-@pytest.mark.parametrize("surface", [show, why, night, dream, dream_now, demo])
+@pytest.mark.parametrize("surface", [show, why, night, dream_now, demo])
 def test_why_it_takes_force_is_said_first(
     store: Store, run: Run, monkeypatch: pytest.MonkeyPatch, surface: Surface
 ) -> None:

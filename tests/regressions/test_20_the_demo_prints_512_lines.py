@@ -12,7 +12,7 @@ import pytest
 
 import slowwave.surfaces.demo
 from slowwave.store.connect import Store
-from slowwave.surfaces.cli import nights
+from slowwave.surfaces.cli import demo
 from slowwave.surfaces.demo.world import NAMESPACES
 from tests.dreamers import forgetful
 from tests.surfaces.cli.conftest import Run
@@ -32,7 +32,7 @@ def small(store: Store, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     )
     score = {"planted": 24, "found": 24, "false": 1, "note": "groups, 50 rows in all; 0 more wait for review"}
     monkeypatch.setattr(
-        nights, "score_night", lambda _: [{"problem": f"problem number {n}", **score} for n in range(PROBLEMS)]
+        demo, "score_night", lambda _: [{"problem": f"problem number {n}", **score} for n in range(PROBLEMS)]
     )
     return slugs
 

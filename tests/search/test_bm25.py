@@ -17,7 +17,7 @@ def every(counts: Counts) -> np.ndarray:
 
 def test_scores_are_those_of_a_hand_computed_example():
     """N = 3, lengths 2, 4, 1, mean 7/3; "red" is in two texts: ln(1 + 1.5/2.5) = 0.47000; "apple" in one: ln(1 + 2.5/1.5) = 0.98083."""
-    counts = Counts.of(texts("red apple", "red red pear tree", "plum"))
+    counts = Counts.from_texts(texts("red apple", "red red pear tree", "plum"))
     asked = counts.count_known([["red", "apple"], ["plum", "unheard"]])
     scores = (asked @ postings(counts.matrix, every(counts))).toarray()
     few = np.unique(asked.indices)  # "pear" and "tree" are asked by nobody
@@ -30,21 +30,25 @@ def test_scores_are_those_of_a_hand_computed_example():
 
 def test_a_word_in_every_text_still_counts():
     """The textbook weight of a word that is everywhere is negative and would rank its best text last."""
-    counts = Counts.of(texts("tea", "tea cake"))
+    counts = Counts.from_texts(texts("tea", "tea cake"))
     assert (postings(counts.matrix, every(counts)).data > 0).all()
 
 
 def test_a_word_said_four_times_counts_as_one_said_three_times():
     """The store's index knows levels of a count: 1, 2, 3, 5 and 8."""
-    counts = Counts.of(texts("a a a a b", "a a a b b"))
+    counts = Counts.from_texts(texts("a a a a b", "a a a b b"))
     column = postings(counts.matrix, every(counts)).toarray()[0]
     assert column[0] == pytest.approx(column[1])
 
 
 def test_a_vocabulary_extended_with_new_texts_counts_as_one_made_anew():
     """Before and after a plan share the words of all rows that the plan leaves alone."""
-    grown = Counts.of(texts("red apple", "green pear")).extended(texts("red plum plum", "")).taken(np.array([2, 0, 3]))
-    anew = Counts.of(texts("red plum plum", "red apple", ""))
+    grown = (
+        Counts.from_texts(texts("red apple", "green pear"))
+        .extended(texts("red plum plum", ""))
+        .taken(np.array([2, 0, 3]))
+    )
+    anew = Counts.from_texts(texts("red plum plum", "red apple", ""))
     for word, column in zip(anew.words.to_pylist(), anew.matrix.toarray().T, strict=True):
         position = grown.words.index(word).as_py()
         assert grown.matrix.toarray()[:, position].tolist() == column.tolist()
@@ -54,6 +58,6 @@ def test_a_vocabulary_extended_with_new_texts_counts_as_one_made_anew():
 
 def test_texts_are_counted_alike_however_many_there_are():
     """The texts are split in slices; a word of the first and the last slice is one word."""
-    counts = Counts.of(texts(*(f"shared w{n % 7}" for n in range(25_000))))
+    counts = Counts.from_texts(texts(*(f"shared w{n % 7}" for n in range(25_000))))
     assert len(counts.words) == 8
     assert counts.matrix.sum(axis=0)[counts.words.index("shared").as_py()] == 25_000

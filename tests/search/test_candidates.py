@@ -51,7 +51,7 @@ def test_scores_are_those_of_the_probes_bm25(store: Store):
     texts = passages(120)
     filled(store, texts)
     filled(store, passages(50, 2), "other")
-    counts = Counts.of(pa.array(texts, pa.large_string()))
+    counts = Counts.from_texts(pa.array(texts, pa.large_string()))
     for query in ("word3 word40", "word0 word0 word7", "what is word20?"):
         whole = (counts.count_known([asked(query)]) @ postings(counts.matrix, np.arange(len(counts.words)))).toarray()[
             0

@@ -78,7 +78,7 @@ def test_words_of_time_become_days(query: str, days: Days | None):
 
 def test_dory_a_temporal_query_prefers_the_daily_log():
     query = "what happened yesterday"
-    wishes = QueryHints.of(query, TODAY)
+    wishes = QueryHints.from_query(query, TODAY)
     daily = wishes.met("logs/daily/2026-04-14.md", "2026-04-14")
     assert daily > wishes.met("core/active.md", "2026-01-01")
     assert daily <= 0.25
@@ -86,9 +86,9 @@ def test_dory_a_temporal_query_prefers_the_daily_log():
 
 def test_dory_a_privacy_query_prefers_boundary_documents_to_sessions():
     query = "which privacy boundaries hold"
-    assert QueryHints.of(query, TODAY).met("core/user.md", "2026-01-01") == pytest.approx(0.2)
-    assert QueryHints.of(query, TODAY).met("logs/sessions/x.md", "2026-01-01") == 0
-    assert QueryHints.of("which tea", TODAY).met("core/user.md", "2026-01-01") == 0
+    assert QueryHints.from_query(query, TODAY).met("core/user.md", "2026-01-01") == pytest.approx(0.2)
+    assert QueryHints.from_query(query, TODAY).met("logs/sessions/x.md", "2026-01-01") == 0
+    assert QueryHints.from_query("which tea", TODAY).met("core/user.md", "2026-01-01") == 0
 
 
 def test_quarantine_and_tombstones_are_known_by_their_paths():

@@ -9,7 +9,8 @@ from slowwave.plans.policies import Policy
 from slowwave.store.connect import Store
 from slowwave.store.logins import ROLES
 from tests.memories import ask
-from tests.permitting import decide_by_policies
+from tests.nights import new_world, write_a_plan
+from tests.permitting import accept_operations, decide_by_policies
 from tests.plans.review.reviews import Review
 from tests.plans.review.test_rules import likeliest
 from tests.plans.test_policies import accepted
@@ -98,3 +99,44 @@ def test_the_approver_s_login_has_a_policy_approve_no_more_than_was_accepted(sto
         with pytest.raises(psycopg.Error, match="does not stand"):
             approver.execute(_approve(review, policy, items[2:3]).encode())
     assert decide_by_policies(store, review.slug, review.hash).approvals == ()
+
+
+def test_the_approver_s_login_has_a_low_risk_policy_approve_nothing_else(store: Store) -> None:
+    """By hand, past the library: in the name of the former setting, as a rejection, without an operation, a question, another operation."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    policy = accept_operations(store, world.slug, ["archive_stale"], accepted_by="mara")
+
+    def insert(
+        by: str = "eve", verdict: str = "yes", kind: str = '{"operations": ["dedupe_entities"], "risk": "low"}'
+    ) -> str:
+        return (
+            "INSERT INTO night.policies (namespace_id, operation, kind, says, answered, agreed, least, per_night, accepted_by, verdict) "
+            f"VALUES ('{world.namespace_id}', 'x', '{kind}', 'all', 0, 0, 0, 9, '{by}', '{verdict}')"
+        )
+
+    def approve(item: str, by: str | None) -> str:
+        named = f"'{by}'" if by else "NULL"
+        return (
+            "INSERT INTO night.approvals (id, namespace_id, plan_hash, approver, channel, item_ids, expires_at, policy_id) SELECT "
+            f"gen_random_uuid(), namespace_id, plan_hash, 'policy', 'policy', ARRAY['{item}']::uuid[], expires_at, "
+            f"{named} FROM night.plans WHERE plan_hash = '{plan.plan_hash}'"
+        )
+
+    asks = next(i.id for i in plan.items if i.decision == "review")
+    merges = next(i.id for i in plan.items if i.decision == "merge")
+    low = next(i.id for i in plan.items if i.operation == "archive_stale")
+    with psycopg.connect(store.logins["approver"], autocommit=True) as approver:
+        for attempt in (
+            *(insert(by="setting"), insert(by="SETTING"), insert(verdict="no"), insert(kind='{"risk": "low"}')),
+            *(insert(kind='{"operations": [], "risk": "low"}'), insert(kind='{"operations": ["x"], "risk": "high"}')),
+            *(insert(kind="{}"), approve(asks, policy.id), approve(merges, policy.id), approve(low, None)),
+        ):
+            with pytest.raises(psycopg.Error):
+                approver.execute(attempt.encode())
+        approver.execute(insert().encode())
+        ((wide,),) = ask(store, "SELECT id::text FROM night.policies WHERE accepted_by = 'eve'")
+        with pytest.raises(psycopg.Error, match="may not approve 1"):
+            approver.execute(approve(asks, str(wide)).encode())
+        approver.execute(approve(merges, str(wide)).encode())
+        approver.execute(approve(low, policy.id).encode())

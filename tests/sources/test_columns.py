@@ -16,7 +16,7 @@ FIELDS = ("text", "id", "kind")
 
 def rows(path: Path, *pairs: str, on_error: Any = "stop") -> tuple[list[tuple[int, dict[str, Any]]], list[int]]:
     check = RowCheck(str(path), on_error)
-    found = list(read_rows(path, check, ColumnMap.of(pairs, FIELDS), ("text",), FIELDS, lambda row: row))
+    found = list(read_rows(path, check, ColumnMap.parse(pairs, FIELDS), ("text",), FIELDS, lambda row: row))
     return found, [out.line for out in check.skipped]
 
 
@@ -50,7 +50,7 @@ def test_rows_that_are_none_are_named_by_their_line(tmp_path: Path) -> None:
 def test_a_map_that_maps_nothing_is_refused(tmp_path: Path, pair: str) -> None:
     """With the fields that there are."""
     with pytest.raises(ImportRefused, match=r"FIELD=COLUMN.*text, id, kind"):
-        ColumnMap.of([pair], FIELDS)
+        ColumnMap.parse([pair], FIELDS)
 
 
 def test_a_column_that_a_table_has_not_is_refused(tmp_path: Path) -> None:
@@ -60,6 +60,6 @@ def test_a_column_that_a_table_has_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ImportRefused, match="no column sort"):
         rows(table, "kind=sort")
     with pytest.raises(ImportRefused, match="maps no column"):
-        ColumnMap.of(["id=a", "id=b"], FIELDS)
+        ColumnMap.parse(["id=a", "id=b"], FIELDS)
     with pytest.raises(ImportRefused, match="cannot be read"):
         rows(tmp_path / "missing.csv")

@@ -24,7 +24,7 @@ def test_pages_by_profile_in_order_with_their_marks(tmp_path: Path) -> None:
     write(tmp_path, "b.md", "a/c.markdown", ".obsidian/x.md", ".hidden.md", "picture.png", "templates/daily.md")
     found = scan_folder(tmp_path, profile("vault"))
     assert list(found.files) == ["a/c.markdown", "b.md"]
-    assert found.files["b.md"] == FileMark.of((tmp_path / "b.md").stat())
+    assert found.files["b.md"] == FileMark.from_stat((tmp_path / "b.md").stat())
     assert found.left_out == found.closed == []
     assert "templates/daily.md" in scan_folder(tmp_path, profile("plain")).files
 

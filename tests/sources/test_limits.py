@@ -16,7 +16,7 @@ def test_a_namespace_may_have_a_limit_of_its_own(store, monkeypatch: pytest.Monk
     remember(store, "long", {"import_longest_text": 5_000})
     remember(store, "broken", {"import_longest_text": "much"})
     with store.connect("owner") as connection:
-        limits = Limits.of(connection)
+        limits = Limits.from_connection(connection)
     assert (limits.text, limits.own) == (2_000, {"long": 5_000})
     limits.check("long", "x" * 5_000, "content")
     limits.check("other", "x" * 2_000, "content")

@@ -16,7 +16,7 @@ LARGEST = 1_000
 
 
 def mark(file: Path) -> FileMark:
-    return FileMark.of(file.stat())
+    return FileMark.from_stat(file.stat())
 
 
 def test_a_file_that_changed_or_went_is_read_the_next_time(tmp_path: Path) -> None:

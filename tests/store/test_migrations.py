@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import psycopg
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -17,7 +18,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
 from slowwave.errors import StoreError
-from slowwave.store import migrate as migrations
+from slowwave.operations.setting_names import diagnose_settings
+from slowwave.plans.policies import read_policies
 from slowwave.store import server, tables
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
@@ -32,9 +34,8 @@ from slowwave.store.migrate import (
     pending_migrations,
     schema_objects,
 )
-from slowwave.store.server import create_database
 from slowwave.store.tables import metadata
-from tests.clusters import external, majors, run
+from tests.clusters import at_revision, external, majors, run, upgrade_to
 from tests.nights import new_world
 from tests.worlds import World
 
@@ -84,6 +85,13 @@ def _revision(store: Store) -> str | None:
         return current_revision(connection)
 
 
+@pytest.fixture
+def initial(postgres: server.Server) -> Iterator[Store]:
+    """Make a database as the initial migration leaves it."""
+    with at_revision(postgres, INITIAL) as store:
+        yield store
+
+
 @pytest.mark.parametrize("major", majors())
 def test_the_initial_migration_makes_the_recorded_objects(tmp_path: Path, major: int) -> None:
     """Each version of PostgreSQL computes the hashes of 0001_initial.objects, with which older databases are compared."""
@@ -95,13 +103,14 @@ def test_the_initial_migration_makes_the_recorded_objects(tmp_path: Path, major:
         )
         run(cluster.url("t_store"), "CREATE EXTENSION vector")
         store = Store(cluster.url("t_store", "t_owner", "o"))
-        assert migrate(store) == [INITIAL]
+        upgrade_to(store, INITIAL)
         assert _objects(store) == initial_objects()
         close_idle()
 
 
-def test_a_database_of_the_former_migrations_is_noted_as_at_the_initial_one(store: Store) -> None:
+def test_a_database_of_the_former_migrations_is_noted_as_at_the_initial_one(initial: Store) -> None:
     """Its rows, and what differs between stores that are in order, are no obstacle: months, models, foreign rights, open constraints."""
+    store = initial
     world = new_world(store)
     with store.connect("owner") as connection:
         connection.execute("SELECT memory.register_vector_model('m', 8)")
@@ -112,9 +121,10 @@ def test_a_database_of_the_former_migrations_is_noted_as_at_the_initial_one(stor
             "ALTER TABLE memory.relationships ADD CONSTRAINT relationships_weight_is_not_negative CHECK (weight >= 0) NOT VALID"
         )
     _set_revision(store, LAST_FORMER)
-    assert pending_migrations(store) == [INITIAL]
-    assert migrate(store) == [INITIAL]
-    assert (_revision(store), pending_migrations(store), migrate(store)) == (INITIAL, [], [])
+    every = [INITIAL, "0002_policies_and_notices"]
+    assert pending_migrations(store) == every
+    assert migrate(store) == every
+    assert (_revision(store), pending_migrations(store), migrate(store)) == (every[-1], [], [])
     with store.connect("reader") as connection:
         assert connection.execute("SELECT slug FROM memory.namespaces").fetchall() == [(world.slug,)]
 
@@ -158,8 +168,9 @@ CHANGES: Final = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_database_of_the_former_migrations_with_another_schema_is_refused(store: Store, change: str) -> None:
+def test_a_database_of_the_former_migrations_with_another_schema_is_refused(initial: Store, change: str) -> None:
     """The sentence names the object; nothing was changed."""
+    store = initial
     statement, named = CHANGES[change]
     with store.connect("owner") as connection:
         if change == "an owner":  # the owner of a function needs CREATE on its schema at that moment
@@ -200,28 +211,84 @@ def test_upgrade_from_a_release_makes_this_schema_and_keeps_the_rows(
     postgres: server.Server, store: Store, revision: str
 ) -> None:
     """Each release is the base of an upgrade: the result is the schema of a new database, with every row."""
-    name = f"t_{uuid.uuid4().hex[:12]}"
-    create_database(postgres.url, name)
-    old = Store.embedded_in(postgres.url(name), postgres.home)
-    engine = create_engine(old.sqlalchemy_url(), poolclass=NullPool)
-    with engine.begin() as connection:
-        connection.exec_driver_sql("CREATE SCHEMA night")
-        config = migrations._config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
-    with old.connect("owner") as connection:
-        connection.execute(ROWS.encode())
-    migrate(old)
-    assert pending_migrations(old) == []
-    assert _objects(old) == _objects(store)
-    with old.connect("reader") as connection:
-        kept = connection.execute(
-            "SELECT n.slug, e.name FROM memory.namespaces n JOIN memory.entities e ON e.namespace_id = n.id"
+    with at_revision(postgres, revision) as old:
+        with old.connect("owner") as connection:
+            connection.execute(ROWS.encode())
+        migrate(old)
+        assert pending_migrations(old) == []
+        assert _objects(old) == _objects(store)
+        with old.connect("reader") as connection:
+            kept = connection.execute(
+                "SELECT n.slug, e.name FROM memory.namespaces n JOIN memory.entities e ON e.namespace_id = n.id"
+            )
+            assert kept.fetchall() == [("kept", "Kettle")]
+
+
+CHOSEN: Final = """
+INSERT INTO memory.namespaces (id, slug, settings) VALUES
+  (gen_random_uuid(), 'chosen', '{"auto_approve": ["gc_references", "archive_stale", "gc_references"], "redact_text": "all"}'),
+  (gen_random_uuid(), 'none', '{"auto_approve": []}'), (gen_random_uuid(), 'plain', '{"redact_text": "all"}'),
+  (gen_random_uuid(), 'odd', '{"auto_approve": ["archive_stale", 7]}'), (gen_random_uuid(), 'odder', '{"auto_approve": "archive_stale"}'),
+  (gen_random_uuid(), 'of-the-store', '{"auto_approve": ["archive_stale"]}'),
+  (gen_random_uuid(), 'of-its-own', '{"auto_approve": ["gc_references"]}');
+INSERT INTO night.stores (name, kind, namespace_settings) VALUES ('theirs', 'table', '{"auto_approve": ["archive_stale"]}');
+INSERT INTO night.store_namespaces (namespace_id, store, native) SELECT id, 'theirs', slug FROM memory.namespaces WHERE slug LIKE 'of-%';
+INSERT INTO night.runs (id, namespace_id, mode, state) SELECT '6a7c1c5e-0000-4000-8000-000000000002', id, 'apply', 'completed'
+  FROM memory.namespaces WHERE slug = 'of-its-own';
+INSERT INTO night.notices (id, namespace_id, store, run_id, undo, tables)
+  SELECT gen_random_uuid(), namespace_id, 'theirs', id, true, '{"public.notes": [["7"]]}' FROM night.runs;
+"""
+
+
+@pytest.mark.parametrize("major", majors())
+def test_upgrade_turns_the_setting_of_a_namespace_into_a_policy_and_keeps_pending_notices(
+    tmp_path: Path, major: int
+) -> None:
+    """Only a namespace's own value makes one. What made none stays among the settings and is reported with the command."""
+    with external(tmp_path / "cluster", majors()[major]) as cluster:
+        run(
+            cluster.url("postgres"),
+            "CREATE ROLE t_owner LOGIN CREATEROLE PASSWORD 'o'",
+            "CREATE DATABASE t_store OWNER t_owner",
         )
-        assert kept.fetchall() == [("kept", "Kettle")]
-    close_idle()
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+        run(cluster.url("t_store"), "CREATE EXTENSION vector")
+        store = Store(cluster.url("t_store", "t_owner", "o"))
+        upgrade_to(store, INITIAL)
+        with store.connect("owner") as connection:
+            connection.execute(CHOSEN.encode())
+        assert migrate(store) == ["0002_policies_and_notices"]
+        with store.connect("reader") as connection:
+            made = {policy.namespace: policy for policy in read_policies(connection)}
+            settings = dict(connection.execute("SELECT slug, settings FROM memory.namespaces").fetchall())
+            ((type_, body, pending),) = connection.execute(
+                "SELECT type, body, delivered_at IS NULL AND given_up_at IS NULL FROM night.notices"
+            ).fetchall()
+        assert {name: policy.low_risk for name, policy in made.items()} == {
+            "chosen": ("archive_stale", "gc_references"),
+            "of-its-own": ("gc_references",),
+        }
+        policy = made["chosen"]
+        assert (policy.accepted_by, policy.verdict, policy.per_night, policy.stands) == ("setting", "yes", 10**6, True)
+        assert (settings["chosen"], settings["none"]) == ({"redact_text": "all"}, {})
+        left = {name for name, own in settings.items() if "auto_approve" in own}
+        assert left == {"odd", "odder", "of-the-store"}
+        told = [d for d in diagnose_settings(store) if "auto_approve" in d.finding]
+        assert len(told) == len(left)
+        assert all("slowwave policies accept" in d.remedy for d in told)
+        assert (type_, pending) == ("store.rows.written", True)
+        assert json.loads(str(body))["data"] == {
+            **{"store": "theirs", "namespace": "of-its-own", "run_id": "6a7c1c5e-0000-4000-8000-000000000002"},
+            **{"undo": True, "tables": {"public.notes": [["7"]]}},
+        }
+        with (
+            store.connect("approver") as connection,
+            pytest.raises(psycopg.errors.RaiseException, match="No person is named Setting"),
+        ):
+            connection.execute(
+                "INSERT INTO night.policies (namespace_id, operation, kind, says, answered, agreed, least, per_night, accepted_by) "
+                "SELECT namespace_id, operation, kind, says, 0, 0, 0, 1, 'Setting' FROM night.policies LIMIT 1"
+            )
+        close_idle()
 
 
 def _counter(store: Store, world: World) -> int:

@@ -56,10 +56,10 @@ def test_settings_stand_by_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLOWWAVE_OPERATIONS__CENSUS__ENABLED", "false")
     found = Settings.for_namespace({"operations": {"prune_edges": {"half_life_days": 7}}}).operations
     assert (found.prune_edges.half_life_days, found.prune_edges.target_predicates) == (7, ("KNOWS",))
-    census = found.of("census")
+    census = found.get("census")
     assert census is not None
     assert census.enabled is False
-    assert found.of("not_there") is None
+    assert found.get("not_there") is None
 
 
 def test_fingerprint_covers_options_of_operations() -> None:

@@ -24,10 +24,10 @@ from slowwave.text.date_context import Cues
 def test_the_verb_of_the_clause_tells(text: str, tense: str) -> None:
     """Before the place first, then after it, then in its sentence; nouns that end as verbs do tell nothing."""
     start = text.index("MONDAY")
-    assert Cues.of(text).at(start, start + len("MONDAY")) == tense
+    assert Cues.from_text(text).at(start, start + len("MONDAY")) == tense
 
 
 def test_verbs_in_words_of_others_tell_nothing() -> None:
     text = '"I will" was what we wrote on MONDAY.'
-    cues = Cues.of(text, without=((0, text.index(" was")),))
+    cues = Cues.from_text(text, without=((0, text.index(" was")),))
     assert cues.at(text.index("MONDAY"), len(text) - 1) == "past"

@@ -26,7 +26,7 @@ from slowwave.text.sentences import Verbatim
 def test_a_passage_is_touched_wherever_it_is_met(passage: str) -> None:
     """And the words on the lines around it are not."""
     text = f"before\n{passage}\nafter"
-    found = Verbatim.of(text)
+    found = Verbatim.from_text(text)
     place = text.index("X")
     assert found.touches(place, place + 1)
     assert not found.touches(0, len("before"))
@@ -35,4 +35,4 @@ def test_a_passage_is_touched_wherever_it_is_met(passage: str) -> None:
 
 @pytest.mark.parametrize("text", ["it's Ann's boat", "5' 6\" X", "rock 'n roll, don't"])
 def test_an_apostrophe_opens_no_quotation(text: str) -> None:
-    assert Verbatim.of(text).starts == ()
+    assert Verbatim.from_text(text).starts == ()

@@ -363,7 +363,7 @@ class EndedStatement:
     pattern: str = ""
 
     @classmethod
-    def of(
+    def from_statements(
         cls,
         rows: StatementRows,
         earlier: int,
@@ -450,7 +450,9 @@ def _marks(rows: StatementRows, found: Mapping[tuple[int, str], tuple[int, int, 
     pairs = np.array([(k, later) for (k, _), (_, later, _) in found.items()], np.int64)
     overlap = rows.overlap(pairs[:, 0], pairs[:, 1]).tolist()
     for ((k, sentence), (when, later, told)), both in zip(found.items(), overlap, strict=True):
-        if both and (one := EndedStatement.of(rows, k, later, sentence, told, when, pattern="mention", holds=True)):
+        if both and (
+            one := EndedStatement.from_statements(rows, k, later, sentence, told, when, pattern="mention", holds=True)
+        ):
             yield one
 
 

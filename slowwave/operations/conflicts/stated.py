@@ -178,7 +178,7 @@ def _ended(
     if old is None or new is None or says_later(old):
         return None
     pattern = "another value" if holds else relation_pattern(about[1])
-    return EndedStatement.of(rows, earlier, later, old, new, when, pattern=pattern, holds=holds)
+    return EndedStatement.from_statements(rows, earlier, later, old, new, when, pattern=pattern, holds=holds)
 
 
 def _ids(rows: StatementRows, pair: Sequence[int]) -> tuple[str, str]:
@@ -360,7 +360,9 @@ def _find_endings(snapshot: Snapshot) -> Endings:
         if ends(texts[earlier], value):
             pair = sorted((earlier, later))
             found.append((pair[0], pair[1], "object", {"rule": "over", "replaces": True}))
-        elif one := EndedStatement.of(rows, earlier, later, sentence, value.sentence, int(when[later]), pattern="over"):
+        elif one := EndedStatement.from_statements(
+            rows, earlier, later, sentence, value.sentence, int(when[later]), pattern="over"
+        ):
             within.append(one)
     return Endings(conflicts_of(rows, "memories", found), within, values)
 

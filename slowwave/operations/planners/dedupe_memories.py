@@ -275,7 +275,7 @@ class KindRule:
         """Return the name of its memories in reports."""
         return self.kind or "other"
 
-    def of(self, memories: pa.Table) -> pa.Table:
+    def select(self, memories: pa.Table) -> pa.Table:
         """Return the memories to which the rule applies."""
         same = pc.equal(memories["kind"], self.kind or _EVENT)
         return memories.filter(same if self.kind else pc.invert(same))
@@ -302,7 +302,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     words = WordsInUse(dict.fromkeys(active_memories(snapshot)["text"].to_pylist()))
     memories = _with_content(inputs, numbers)
     for rule in rules(inputs.settings):
-        merges += _clusters(snapshot, rule.of(memories), rule, inputs.settings, cannot_link, words, numbers)
+        merges += _clusters(snapshot, rule.select(memories), rule, inputs.settings, cannot_link, words, numbers)
     mutations = merge_memories(snapshot, [Alike(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges])
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     proposed = tuple(
@@ -391,7 +391,7 @@ def _clusters(
     picked = live.take(pa.array(used))
     meant = as_meant(picked.drop_columns("text").rename_columns({"meant": "text"}), ~copied[used], settings)
     picked = picked.set_column(picked.column_names.index("meant"), "meant", meant)
-    records = _Memories.of(snapshot, picked, rank[used], window)
+    records = _Memories.from_snapshot(snapshot, picked, rank[used], window)
     place = np.zeros(len(live), np.int64)
     place[used] = np.arange(len(used))
     return _grown(rule, records, place[i], place[j], cosine, cannot_link, words, numbers)
@@ -448,7 +448,7 @@ class _Memories:
     last: Ints
 
     @classmethod
-    def of(cls, snapshot: Snapshot, picked: pa.Table, rank: Ints, window: int | None) -> _Memories:
+    def from_snapshot(cls, snapshot: Snapshot, picked: pa.Table, rank: Ints, window: int | None) -> _Memories:
         columns = ("id", "text", "meant", "valid_from", "pinned", "kind", "subject", "source_chunk_ids")
         rows = picked.select(columns).to_pylist()
         start = pc.fill_null(picked["valid_from"].cast(pa.int64()), 0).to_numpy()

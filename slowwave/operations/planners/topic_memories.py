@@ -117,7 +117,7 @@ class TopicSearch:
         codes: dict[tuple[int, str], int] = {}
         of = [(int(b), s.subject) for b, s in zip(self.pool.block, self.said, strict=True)]
         block = np.array([codes.setdefault(key, len(codes)) for key in of], np.int64)
-        words = SharedWords.of([_words(s) for s in self.said])
+        words = SharedWords.from_texts([_words(s) for s in self.said])
         with one_thread():
             near = list(near_pairs(replace(self.pool, block=block), self.floor, self.least))
             likely = [self._likely(words, *pairs) for pairs in near]
@@ -234,7 +234,7 @@ class FormerStates:
     lost_to: Mapping[str, Sequence[Fields]] = field(default_factory=dict)
     ended: Mapping[tuple[object, ...], Sequence[tuple[Fields, TopicStatement]]] = field(default_factory=dict)
 
-    def of(self, members: Sequence[Fields], said: TopicStatement, stems: frozenset[str]) -> list[Fields]:
+    def find(self, members: Sequence[Fields], said: TopicStatement, stems: frozenset[str]) -> list[Fields]:
         """Return what held before the ``members`` (whole rows) of a topic, about one subject, in time order."""
         found = {r["id"]: r for m in members for r in self.lost_to.get(m["id"], ()) if _alike(r, m)}
         key = (*(members[0][c] for c in _FRAME), said.subject)
@@ -590,7 +590,7 @@ def _written_topic(
     subject, matter = _subject(rows, said[topic.places[0]]), _matter(topic.stems, rows)
     known = {id_ for line in lines for id_ in line.ids}
     text, told = render_topic(subject, matter, lines), list[Fields]()
-    for row in former.of(rows, said[topic.places[0]], frozenset(topic.stems)):
+    for row in former.find(rows, said[topic.places[0]], frozenset(topic.stems)):
         if row["id"] in known:
             continue
         day, end = (row[c].astimezone(UTC).date().isoformat() for c in ("began", "valid_to"))

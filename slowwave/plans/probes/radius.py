@@ -687,10 +687,10 @@ def waiting(before: Snapshot, items: Sequence[Item], settings: Settings, permits
     mine = {item.id for item in able}
     taken = {row for item in items if item.id not in mine for row in gone[item.id]}
     taken |= _reworded(before, [item for item in items if item.id not in mine]) & kind.keys()
-    room = _Room.of(taken, kind, *rooms(before, _TABLE, settings, tidied=False))
+    room = _Room.from_limits(taken, kind, *rooms(before, _TABLE, settings, tidied=False))
     rest = [item for item in able if not permits.tidies(item)]
     late = [item for item in sorted(rest, key=lambda i: (-i.probability, i.id)) if not room.takes(item, gone[item.id])]
-    room = _Room.of(room.taken, kind, *rooms(before, _TABLE, settings, tidied=True))
+    room = _Room.from_limits(room.taken, kind, *rooms(before, _TABLE, settings, tidied=True))
 
     def order(item: Item) -> tuple[bool, int, str]:
         return not item.mutation.absorb, min((start.get(row) or 0 for row in gone[item.id]), default=0), item.id
@@ -751,7 +751,7 @@ class _Room:
     each: Counter[str]
 
     @classmethod
-    def of(cls, taken: set[str], kind: Mapping[str, str], whole: int, each: Mapping[str, int]) -> _Room:
+    def from_limits(cls, taken: set[str], kind: Mapping[str, str], whole: int, each: Mapping[str, int]) -> _Room:
         left = Counter(each)
         left.subtract(Counter(kind[row] for row in taken))
         return cls(set(taken), kind, whole - len(taken), left)

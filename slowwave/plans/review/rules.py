@@ -198,9 +198,9 @@ def _follows(asked: Sequence[_Asked]) -> dict[str, str]:
 def _judged(of: Sequence[_Asked]) -> tuple[list[float], list[frozenset[str]]]:
     """Return the probability of yes for each question, and the signs of its words."""
     raw = np.array([sum(a.weights.values()) for a in of])
-    words = WordInformation.of(np.array([name for a in of for name in a.names], np.object_), slips=False)
+    words = WordInformation.from_texts(np.array([name for a in of for name in a.names], np.object_), slips=False)
     i = np.arange(len(of)) * 2
-    differences = Differences.of(words, i, i + 1)
+    differences = Differences.from_pairs(words, i, i + 1)
     signs = differences.values(words, i, i + 1)
     evidence = sorted({name for a in of for name in a.weights if name != "prior"})
     parts = np.array([[a.weights.get(name, 0.0) for name in evidence] for a in of]).reshape(len(of), -1)

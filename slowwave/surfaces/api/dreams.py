@@ -17,7 +17,6 @@ from slowwave.night.sinks import Callback
 from slowwave.night.undo import Undoing, UndoResult, undo_run
 from slowwave.operations import khora_kinds, named, operations, permits
 from slowwave.plans.approval import refuse_unwritable
-from slowwave.plans.commands import argument
 from slowwave.plans.gate import approve, check_name
 from slowwave.plans.seal import DreamScope
 from slowwave.plans.states import find_plan
@@ -34,7 +33,7 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.migrate import open_store
 from slowwave.store.namespaces import namespace_id, namespace_settings
-from slowwave.store.runs import Run, find_run, runs_of
+from slowwave.store.runs import Run, find_run, resume_command, runs_of
 from slowwave.text.tokens import counted
 
 # JSON values: conversion of results, and access to the JSON columns of the ledger.
@@ -809,8 +808,8 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
         )
     if run.mode == "deep" and not run.plan_hash:
         raise Refused(
-            f"Run {run.run_id} is a deep pass, whose scratch copy is gone: begin another one with "
-            f"`slowwave dream-now {argument(run.namespace)} --deep --reason again` instead of resuming."
+            f"Run {run.run_id} is a deep pass, whose scratch copy is gone, so it cannot be resumed. Start another one: "
+            f"`{resume_command(run.mode, run.namespace)}`."
         )
     if run.mode == "apply":
         if run.state != "completed":

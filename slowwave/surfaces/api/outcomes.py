@@ -31,7 +31,7 @@ from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.store.connect import Store
 from slowwave.store.migrate import open_store
 from slowwave.store.namespaces import namespace_settings
-from slowwave.store.runs import find_run
+from slowwave.store.runs import find_run, resume_command
 from slowwave.surfaces.api.dreams import (
     DreamProgress,
     DreamResult,
@@ -182,10 +182,13 @@ def _outcome(result: DreamResult, why: str, watch: _Watch, left: Undecided | Non
 def _verdict(result: DreamResult, watch: _Watch, left: Undecided | None) -> tuple[Outcome, str]:
     waiting = sum(op.pending for op in result.ops)
     if result.state == "cancelled":
-        go_on = f"Go on with it: `slowwave dream {argument(result.run.namespace)} --resume-from {result.run.run_id}`."
+        kept = (
+            "Changes that it applied are kept. To do the rest: "
+            f"`{resume_command(result.run.mode, result.run.namespace)}`."
+        )
         if watch.fired:
-            return "timed_out", f"The run was cancelled after {watch.seconds:g} s. What it applied stands. {go_on}"
-        return "errored", f"A person cancelled the run. What it applied stands. {go_on}"
+            return "timed_out", f"The run was cancelled after {watch.seconds:g} s. {kept}"
+        return "errored", f"A person cancelled the run. {kept}"
     if result.apply_runs:
         more = f" {counted(waiting, 'item waits', 'items wait')} for a person." if waiting else ""
         return "completed", f"{_applied(result)}{more}"

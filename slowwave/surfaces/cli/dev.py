@@ -1,4 +1,4 @@
-"""``slowwave dev``: the UI and the daemon on this machine, and the environment that every Dagster process needs.
+"""``slowwave dev`` and ``stop``: start the UI and the daemon on this machine and end them, with the environment of Dagster processes.
 
 This module prepares and starts Dagster; what Dagster loads is elsewhere. Dagster is started as a program and never imported.
 """
@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
@@ -24,7 +25,7 @@ from slowwave.store import server
 from slowwave.store.connect import as_login
 from slowwave.store.logins import LOGINS, passwords
 from slowwave.surfaces.cli.serve import PORT as REVIEW_PORT
-from slowwave.surfaces.cli.session import open_store, out, say
+from slowwave.surfaces.cli.session import Json, open_store, out, say, show_json
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -272,3 +273,70 @@ def _migrate(environment: dict[str, str]) -> None:
         output = done.stdout + done.stderr
         log.write_text(output.replace(str(secret), "…") if secret else output)
         raise StoreError(f"Dagster could not prepare its database. Look at {log}, then try again.")
+
+
+# ``slowwave stop``: end what ``slowwave dev`` and the embedded server run on this machine, and print what that was.
+#
+# Only processes of this home are ended. They are identified by the files in which they were recorded and by their command lines: a
+# process id that another program has now is left alone, and so are servers that the user runs.
+
+_SECONDS: Final = 150.0
+"""Seconds that a UI may take to end: it ends its daemon and its code servers first."""
+
+
+def stop(json: Json = False) -> None:
+    """Stop the UIs, their daemons and the embedded PostgreSQL on this machine."""
+    home = server.default_home()
+    ports = [port for port in _started(home) if _end(home, port)]
+    postgres = (home / "postgres").is_dir() and server.is_running(home)
+    if postgres:
+        server.stop(home)
+    if json:
+        show_json({"home": str(home), "ui_ports": ports, "postgres": postgres})
+        return
+    for port in ports:
+        say(f"Stopped the UI on port {port} with its daemon.")
+    if postgres:
+        say(f"Stopped the embedded PostgreSQL of {home}. Its data stays, and the next command starts it again.")
+    if not ports and not postgres:
+        say(f"Nothing of {home} is running.")
+
+
+def _started(home: Path) -> list[int]:
+    """Return the ports of UIs that were started; they may have ended since."""
+    names = (file.stem.removeprefix("dev-") for file in home.glob("dev-*.pid"))
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
+def _end(home: Path, port: int) -> bool:
+    """End the UI of a port and wait until it has ended; return False if it had ended by itself."""
+    file = home / f"dev-{port}.pid"
+    text = file.read_text().strip()
+    pid = int(text) if text.isdecimal() else 0
+    running = _is_ui(pid, port)
+    if running:
+        os.kill(pid, signal.SIGTERM)
+        began = time.monotonic()
+        while _is_ui(pid, port):
+            if time.monotonic() - began > _SECONDS:
+                raise StoreError(
+                    f"The UI on port {port} (process {pid}) does not end. Look at what it does, or end it with `kill -9 {pid}`."
+                )
+            time.sleep(0.1)
+    file.unlink(missing_ok=True)
+    return running
+
+
+def _is_ui(pid: int, port: int) -> bool:
+    """Return whether a process is a Dagster UI on this port, by its command line; an ended process has none."""
+    if pid <= 0:
+        return False
+    if Path("/proc/self").exists():
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            return False
+    else:
+        command = ("ps", "-ww", "-o", "command=", "-p", str(pid))
+        words = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    return {"dagster", "dev", str(port)} <= set(words)

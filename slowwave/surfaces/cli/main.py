@@ -82,57 +82,56 @@ def _command(name: str, verb: Verb) -> object:
 VERBS: Final = {
     "night": Verb("nights", "night", "Audit and plan now. Nothing is applied without an approval."),
     "demo": Verb(
-        "nights",
         "demo",
-        "Load the demo, run a night for each of its namespaces, and compare what was found with what was planted.",
+        "demo",
+        "Load the demo, run a night for each of its namespaces, and count the injected defects that it detects.",
     ),
     "status": Verb(
         "status",
         "status",
         "Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is.",
     ),
+    "deliver": Verb(
+        "status",
+        "deliver",
+        "Send the messages that are pending for a webhook: events of runs, and notices of writes to connected stores.",
+    ),
     "operations": Verb(
         "nights", "list_operations", "List all audits and planners in the order of a night, each with its switch."
-    ),
-    "dream": Verb("dreams", "dream", "Plan, and with `--mode apply` apply what a policy or --by approves."),
-    "dream-now": Verb(
-        "dreams",
-        "dream_now",
-        "Plan now, whatever the schedule says, and tell in one word what came of it.",
     ),
     "apply": Verb(
         "runs",
         "apply",
-        "Apply what is approved in a namespace, in this process. The exit code is 1 where an item failed or the run was cancelled.",
+        "Apply the approved items of a namespace, or resume an apply that did not finish.",
     ),
     "undo": Verb(
         "runs",
         "undo",
-        "Undo an apply run or a part of it, exactly; refused when the journal was changed or later changes stand on it.",
+        "Undo an apply run, or a part of it, exactly.",
     ),
     "history": Verb(
-        "dreams",
+        "runs",
         "history",
-        "Show a namespace's runs, the newest first; with a subject, what was believed of it and when.",
+        "Show the runs of a namespace, newest first, or the claims about a subject over time.",
     ),
     "signatures": Verb(
+        "policies",
         "signatures",
-        "signatures",
-        "Say how many people have to sign before anything is applied, or set it; the database holds to it.",
+        "Show or set how many people must approve a plan before it is applied. The database enforces it.",
     ),
     "switch": Verb(
         "runs",
         "switch",
-        "Stop apply and undo in every process before the next batch, let them go on, or show whether they may.",
+        "Stop apply and undo in all processes before their next batch, allow them again, or show the switch.",
     ),
     "namespace": Verb("namespaces", "app", "Show a namespace, change its settings, or remove it."),
     "why": Verb(
         "why", "why", "Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."
     ),
     "as-of": Verb(
+        "search",
         "as_of",
-        "as_of",
-        "Show what recall could have found then, as it was then: memories, entities, relationships and facts.",
+        "Show the memories, entities, relationships and facts that recall could have found at an instant.",
     ),
     "remember": Verb(
         "remember", "remember", "Remember a statement about a subject, with its evidence, and say what near is known."
@@ -162,27 +161,25 @@ VERBS: Final = {
         "Remove report files, findings and rows of the ledger that are past their retention. The schedule does so every day.",
     ),
     "dev": Verb("dev", "command", "Start the UI and the daemon on this machine, and the review page beside them."),
-    "stop": Verb(
-        "stop", "stop", "Stop what runs on this machine: UIs with their daemons, and the embedded PostgreSQL."
-    ),
+    "stop": Verb("dev", "stop", "Stop the UIs, their daemons and the embedded PostgreSQL on this machine."),
     "namespaces": Verb(
         "namespaces", "namespaces", "List namespaces with their live rows and the state of their latest plan."
     ),
     "reembed": Verb(
+        "store",
         "reembed",
-        "reembed",
-        "Embed a namespace with another model, beside the vectors that stand, and go over to it when nothing is left.",
+        "Embed a namespace with another model; the namespace changes to it when all vectors are made.",
     ),
-    "digest": Verb("store", "digest", "Print one hash of all that a namespace's memory tables hold."),
+    "digest": Verb("store", "digest", "Print one hash of all rows in the memory tables of a namespace."),
     "migrate": Verb(
         "store",
         "migrate",
-        "Bring the database to this version's schema; with FOLDER and NAMESPACE, plan the migration of another memory.",
+        "Upgrade the database to the schema of this version, or plan the import of another memory from FOLDER.",
     ),
     "doctor": Verb(
         "store",
         "doctor",
-        "Say what is wrong with the database, each with its remedy; exit code 1 when something is.",
+        "List problems of the database with their remedies. The exit code is 1 if there are any.",
     ),
     "corpus": Verb("corpus", "app", "Folders of Markdown: follow, sync, watch, export and publish them."),
     "get": Verb(
@@ -207,9 +204,9 @@ VERBS: Final = {
     "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
     "plans": Verb("plans", "app", "Look at plans, review, approve or reject them, revoke approvals."),
     "review": Verb("serve", "review", "Review plans in a browser: answer what they ask, sign once, apply, undo."),
-    "policies": Verb("policies", "app", "Policies that people accepted in reviews: list them, revoke one."),
+    "policies": Verb("policies", "app", "Policies by which nights decide: list them, accept or revoke one."),
     "proposals": Verb("remember", "app", "What agents propose: list it, plan it, approve or reject it."),
-    "runs": Verb("runs", "app", "Runs of plans, applies and undos."),
+    "runs": Verb("runs", "app", "List runs, show one, and pause, resume, cancel or kill it."),
     "conflicts": Verb("why", "app", "Look at rows that contradict each other, and rule on them."),
     "serve": Verb("serve", "serve", "Serve memory to agents: HTTP under /v1, MCP under /mcp, until Ctrl-C."),
     "mcp": Verb(

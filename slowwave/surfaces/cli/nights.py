@@ -1,4 +1,4 @@
-"""``slowwave night``, ``demo`` and ``operations``: run nights in this process, and list what a night runs."""
+"""``slowwave night`` and ``operations``: run nights in this process, and list the operations of a night."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import importlib.util
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -17,19 +16,20 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from slowwave.errors import DreamDisabledError, Refused, SlowwaveError
-from slowwave.plans.commands import Undecided, argument, undecided
+from slowwave.plans.commands import argument, undecided
 from slowwave.plans.states import latest_plan
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import store_of
 from slowwave.surfaces.cli.plans import suggest_decision
+from slowwave.surfaces.cli.runs import counts_text
 from slowwave.surfaces.cli.session import (
     Json,
+    Wait,
     chosen_namespaces,
     err,
     instant_of,
     open_store,
-    out,
     program,
     progress,
     say,
@@ -143,11 +143,17 @@ class NightTotals:
         if self.operations:
             say(f"Proposed: {_counts_text({name: sum(n.values()) for name, n in self.operations.items()})}.")
         if self.without_vectors:
-            say(f"Did not run where no memory has a vector: {_counts_text(self.without_vectors)} (namespaces).")
+            say(f"Did not run, because no memory has a vector: {_counts_text(self.without_vectors)} (namespaces).")
         if self.limited:
-            say(f"Compared no memories by meaning, for want of vectors: {_counts_text(self.limited)} (namespaces).")
+            say(
+                f"Did not compare by meaning, because no memory has a vector: {_counts_text(self.limited)} (namespaces)."
+            )
         if self.without_vectors or self.limited:
-            say("The night of one of these namespaces names the command that adds vectors.")
+            say(
+                "`slowwave night NAMESPACE --force` prints the command that adds vectors.".replace(
+                    "slowwave", program()
+                )
+            )
         for why, many in self.held_back.most_common(1):
             say(f"{counted(many, 'proposal is', 'proposals are')} not planned. {why}")
         if self.planned:
@@ -160,13 +166,19 @@ class NightTotals:
                 ],
             )
             first = argument(self.most()[0].namespace)
-            suggest("A plan, then all of them in a browser", f"{program()} plans show {first}", f"{program()} review")
+            suggest(
+                "Show a plan, then review all of them in a browser",
+                f"{program()} plans show {first}",
+                f"{program()} review",
+            )
         if self.by_policy:
             one = argument(self.by_policy[0])
-            suggest(f"A policy approved items of {len(self.by_policy):,} plans. The first", f"{program()} apply {one}")
+            suggest(
+                f"A policy approved items of {len(self.by_policy):,} plans. Apply the first", f"{program()} apply {one}"
+            )
         if self.removed:
             suggest("A store that was removed can be connected again", f"{program()} connect --help")
-        suggest("What each night says", f"{program()} night ALL --force --verbose")
+        suggest("Print the full report of each night", f"{program()} night ALL --force --verbose")
 
 
 def show_failures(failures: Sequence[tuple[str, SlowwaveError]]) -> None:
@@ -226,8 +238,8 @@ class Reporter:
         except Exception as problem:  # noqa: BLE001 - whatever an instance raises, the night stands
             self.failed = True
             say(
-                f"Dagster was not told of this run's nights: its instance in {self.home} does not answer ({type(problem).__name__}). "
-                "The plans stand, and `slowwave status` shows them.",
+                f"These nights were not reported to Dagster: its instance in {self.home} does not answer "
+                f"({type(problem).__name__}). The plans are stored, and `{program()} status` shows them.",
                 console=err,
             )
 
@@ -271,50 +283,97 @@ def _environment(home: Path) -> Generator[None]:
                 os.environ[name] = value
 
 
-# ``slowwave night`` and ``slowwave demo``: nights in this process.
+# ``slowwave night``: nights in this process, or a deep pass.
 
-Score = Mapping[str, object]
-"""The score of one problem of a demo namespace, with the keys problem, planted, found, false and note."""
+EXIT_CODES: Final = {"errored": 1, "timed_out": 1, "escape_audit": 1, "locked": 2, "check_failed": 2}
+"""Exit codes of a deep pass by its outcome; 0 for other outcomes."""
 
 
 def night(
     namespace: Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")],
-    force: Annotated[bool, typer.Option(help="Plan even when nothing changed since the last night.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Plan even if nothing changed since the last night.")] = False,
     ops: Annotated[
         str | None,
-        typer.Option(help="Only these operations, separated by commas, or `all`; else what the settings switch on."),
+        typer.Option(help="Run only these operations, separated by commas, or `all`. By default the settings decide."),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Plan only for rows recorded from this instant on (ISO 8601).")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Plan only for rows recorded before this instant (ISO 8601).")
+    ] = None,
+    entity: Annotated[
+        str | None, typer.Option(help="Plan only for these entities and their relationships: ids, separated by commas.")
+    ] = None,
+    document: Annotated[
+        str | None, typer.Option(help="Plan only for rows that cite these documents: ids, separated by commas.")
     ] = None,
     now: Annotated[
         str | None,
         typer.Option(
-            help="Plan as if it were this instant (ISO 8601): ages and windows follow it. The rows are those of today, and an apply "
-            "stamps the real time."
+            help="Plan as of this instant (ISO 8601): ages and windows follow it. The rows are still those of today, and apply "
+            "records the real time."
         ),
     ] = None,
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Run a deep pass instead: a model edits a copy of the memory, and its changes become a plan."
+        ),
+    ] = False,
+    reason: Annotated[str, typer.Option(help="Why you run this; `slowwave history` shows it.")] = "",
+    wait: Wait = 0.0,
     jobs: Annotated[
-        int, typer.Option(help="With ALL: how many processes share the namespaces, each with memory of its own.", min=1)
+        int,
+        typer.Option(help="With ALL: number of processes that share the namespaces, each with its own memory.", min=1),
     ] = 1,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="With ALL: what the night of each namespace says, not a summary.")
+        bool, typer.Option("--verbose", help="With ALL: print the report of every night instead of a summary.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Audit and plan now. Nothing is applied without an approval."""
+    """Audit and plan now. Nothing is applied without an approval.
+
+    Exit code: 0 if every night ended, 1 if one failed, 2 if the night was refused, for example because another run holds the namespace.
+    With --deep also 1 if the pass ran out of time or broke a rule, and 2 if its plan failed a probe.
+    """
     from slowwave.night.night import OPERATIONS
     from slowwave.night.runs import Night
+    from slowwave.night.several import run_nights
     from slowwave.operations import named
+    from slowwave.plans.seal import DreamScope
     from slowwave.sources.following import look_at_stores
 
+    scope = DreamScope(None, instant_of("since", since), instant_of("until", until), _ids(entity), _ids(document))
+    instant = instant_of("now", now)
+    if deep:
+        if namespace == "ALL" or force or ops is not None or scope.narrows or instant or jobs > 1 or verbose:
+            raise Refused(
+                "A deep pass works on the whole memory of one namespace: --deep accepts only --reason, --wait and --json. Nothing was done."
+            )
+        _run_deep_pass(namespace, reason, wait, json=json)
+        return
     store = open_store()
     named(ops, OPERATIONS)
-    instant = instant_of("now", now)
     if namespace == "ALL":
         # Check all stores before the names are chosen, so that new namespaces of connected stores are included.
         for problem in look_at_stores(store):
             say(f"Note: {problem}", console=err)
     names = chosen_namespaces(store, namespace)
+    nights = partial(
+        run_nights,
+        store,
+        names,
+        force=force,
+        ops=ops,
+        scope=scope if scope.narrows else None,
+        now=instant,
+        wait=wait,
+        reason=reason,
+        jobs=jobs,
+    )
     summary, shown = NightTotals(), list[dict[str, object]]()
-    for name, found in _nights(store, names, force=force, ops=ops, now=instant, jobs=jobs):
+    for name, found in with_progress(nights, store, len(names)):
         if isinstance(found, DreamDisabledError) and namespace == "ALL":
             summary.off += 1
             if json:
@@ -335,9 +394,34 @@ def night(
     elif not verbose and len(names) > 1:
         with store.connect("reader") as connection:
             summary.show(partial(latest_plan, connection))
-    show_failures(summary.failures)
     if summary.failures:
+        if namespace != "ALL":
+            raise summary.failures[0][1]
+        show_failures(summary.failures)
         raise typer.Exit(1)
+
+
+def _ids(text: str | None) -> frozenset[str] | None:
+    return None if text is None else frozenset(part.strip().lower() for part in text.split(",") if part.strip())
+
+
+def _run_deep_pass(namespace: str, reason: str, wait: float, *, json: bool) -> None:
+    """Run a deep pass, print its outcome, and exit with the code of the outcome."""
+    from slowwave.surfaces.api.outcomes import deep_now
+
+    found = deep_now(namespace, reason, wait, store=open_store())
+    if json:
+        show_json(found.to_json())
+    else:
+        gate = f" ({found.gate})" if found.gate else ""
+        message = found.message.replace("`slowwave ", f"`{program()} ")
+        say(f"{found.namespace}: {found.outcome}{gate}. {message}")
+        if found.run_id:
+            say(f"run {found.run_id}: {counts_text(found.counts)}, {found.duration_ms / 1000:,.1f} s", indent=2)
+        if reason:
+            say(f"reason: {found.reason}", indent=2)
+    if code := EXIT_CODES.get(found.outcome):
+        raise typer.Exit(code)
 
 
 def list_operations(json: Json = False) -> None:
@@ -362,153 +446,9 @@ def list_operations(json: Json = False) -> None:
         return
     columns = ("name", "kind", "switch", "variable", "description")
     show_table("Operations in the order of a night", columns, [[one[c] for c in columns] for one in listed])
-    say("on: in every night. weekly: only in the weekly night. off: only in a night that names it with --ops.")
-    say("A variable with the value true or false turns the operation on or off in all namespaces.")
+    say("on: runs every night. weekly: runs in the weekly night. off: runs only if --ops names it.")
+    say("Set the variable to true or false to turn the operation on or off in all namespaces.")
     suggest("Turn one on or off in one namespace", f"{program()} namespace set NAMESPACE operations.NAME.enabled=true")
-
-
-def demo(
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="What every audit, planner and probe says as well.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Load the demo, run a night for each of its namespaces, and compare what was found with what was planted."""
-    from slowwave.night.runs import Night
-    from slowwave.store.configured_models import embedder_for
-    from slowwave.store.settings import Settings
-    from slowwave.surfaces.demo import NAMESPACES, load_demo
-
-    store = open_store()
-    with store.connect("owner") as connection, progress("Loading the demo") as tell:
-        added = load_demo(
-            connection,
-            embedder_for(Settings.for_namespace({})),
-            progress=lambda step: tell(0, None, step),
-        )
-    found = list(_nights(store, list(NAMESPACES), force=True))
-    nights = [one for _, one in found if isinstance(one, Night)]
-    failures = [(name, one) for name, one in found if not isinstance(one, Night)]
-    show_failures(failures)
-    scores = {one.namespace: score_night(one) for one in nights}
-    if json:
-        show_json([one.to_json() | {"scores": scores[one.namespace]} for one in nights])
-    else:
-        _show_demo(store, added, nights, scores, verbose=verbose)
-    if failures:
-        raise typer.Exit(1)
-
-
-def _show_demo(
-    store: Store,
-    added: Mapping[str, int],
-    nights: Sequence[Night],
-    scores: Mapping[str, Sequence[Score]],
-    *,
-    verbose: bool,
-) -> None:
-    """Print what was loaded and detected, pending plans, and what to do next: on one page, or with all output of the nights."""
-    rows = sum(n for table, n in added.items() if table != "namespaces")
-    say(
-        f"Loaded {added.get('namespaces', 0):,} namespaces with {rows:,} rows."
-        if rows
-        else "The demo is loaded already."
-    )
-    if verbose:
-        for one in nights:
-            show_night(one, store)
-            columns = ("problem", "planted", "found", "false", "note")
-            found = [[s[c] for c in columns] for s in scores[one.namespace]]
-            show_table(f"{one.namespace}: found against planted", columns, found)
-    else:
-        _show_scores(scores)
-    if not all(one.new_items for one in nights):
-        say(
-            "What an earlier plan has merged and cleaned is not there to be found again; "
-            f"`{program()} history {argument(nights[0].namespace)}` names the run, and `{program()} undo` takes it back."
-        )
-    waiting = [left for one in nights if (left := _left(store, one.namespace))]
-    if waiting:
-        out.print()
-        show_table(
-            "Plans that wait for you",
-            ("plan", "namespace", "to approve", "questions", "probes"),
-            [
-                (w.plan_hash[:12], w.namespace, w.decided, w.reviews, "failed" if w.failed else "passed")
-                for w in waiting
-            ],
-        )
-    out.print()
-    more = "" if verbose else f"All that the nights say: `{program()} demo --verbose`. "
-    say(f"{more}The same in a browser: `make up`.")
-    if waiting:
-        first = argument(waiting[0].namespace)
-        suggest("What the first plan asks and would do", f"{program()} plans show {first}")
-        suggest("What it would change, row by row", f"{program()} plans diff {first}")
-        if waiting[0].failed:
-            say(
-                f"Probes of it failed: {' '.join(waiting[0].failed)} To approve it all the same takes --force and a reason."
-            )
-        suggest("Approve it", waiting[0].approve(program()))
-
-
-def _show_scores(scores: Mapping[str, Sequence[Score]]) -> None:
-    """Print per namespace how many of the injected defects were detected, and which were missed.
-
-    After the table come the defects that are not checked by default and the wrong merges.
-    """
-    rows = [(namespace, *_planted_and_found(found)) for namespace, found in scores.items()]
-    show_table("Found of what was planted", ("namespace", "found", "of", "wrong", "not all of"), rows)
-    every = [score for found in scores.values() for score in found]
-    if off := sorted({str(s["problem"]) for s in every if not _ran(s)}):
-        say(f"Off by default, and so not looked for: {', '.join(off)}.")
-    if trapped := [s for s in every if _is_trap(s)]:
-        fell = sum(int(str(s["found"])) for s in trapped)
-        planted = sum(int(str(s["planted"])) for s in trapped)
-        say(f"Of {planted:,} pairs that look alike and are not, {fell:,} were merged.")
-
-
-def _planted_and_found(found: Sequence[Score]) -> tuple[str, str, str, str]:
-    """Return the detected, injected and wrong (reported or merged) counts, and the problems of which some were missed."""
-    scored = [s for s in found if _ran(s) and not _is_trap(s)]
-    found_, planted, wrong = (f"{sum(int(str(s[name])) for s in scored):,}" for name in ("found", "planted", "false"))
-    missed = [f"{s['problem']} ({_found(s)})" for s in scored if int(str(s["found"])) < int(str(s["planted"]))]
-    return found_, planted, wrong, ", ".join(missed) or "-"
-
-
-def _ran(score: Score) -> bool:
-    return not str(score["note"]).startswith("Did not run")
-
-
-def _is_trap(score: Score) -> bool:
-    return str(score["note"]).startswith("merged, must be 0")
-
-
-def _found(score: Score) -> str:
-    wrong = f", {score['false']} wrong" if score["false"] else ""
-    return f"{score['found']} of {score['planted']}{wrong}"
-
-
-def _left(store: Store, namespace: str) -> Undecided | None:
-    """Return what is pending for a person in a namespace's latest plan."""
-    with store.connect("reader") as connection:
-        newest = latest_plan(connection, namespace)
-        return undecided(connection, newest) if newest else None
-
-
-def score_night(one: Night) -> list[dict[str, object]]:
-    """Score a demo night against the answer key, by the plan's items and the reports."""
-    from datetime import UTC, datetime
-
-    from slowwave.surfaces.demo import found_against_planted, generate
-
-    items, deferred = (one.plan.items, one.plan.deferred_items) if one.plan else ((), ())
-    key = generate(one.namespace, datetime.now(UTC)).key
-    reports = {**one.reports, **one.proposals}
-    scores = found_against_planted(key, items=items, deferred=deferred, reports=reports)
-    return [
-        {"problem": s.problem, "planted": s.planted, "found": s.found, "false": s.false, "note": s.note} for s in scores
-    ]
 
 
 def show_night(one: Night, store: Store) -> None:
@@ -516,7 +456,7 @@ def show_night(one: Night, store: Store) -> None:
     from slowwave.operations.operation import compared_no_vectors  # it brings Arrow
 
     if one.skipped:
-        hint = "" if one.removed_store else " (--force plans all the same.)"
+        hint = "" if one.removed_store else " (--force plans nevertheless.)"
         say(f"{one.namespace}: nothing to do, {one.skipped}. 0 new items.{hint}")
         return
     show_table(
@@ -556,9 +496,9 @@ def show_night(one: Night, store: Store) -> None:
     late = f", {len(one.plan.deferred):,} deferred" if one.plan.deferred else ""
     say(f"{counted(one.new_items, 'new item')}, {one.carried_items:,} carried over{late}: plan {short} is {one.state}.")
     if one.state in ("approved", "partly_approved"):
-        suggest("A policy approved items of it. Apply them", f"{program()} apply {argument(one.namespace)}")
+        suggest("A policy approved some of its items. Apply them", f"{program()} apply {argument(one.namespace)}")
     if one.rejected:
-        say(f"Policies rejected {counted(one.rejected, 'question')} of it.")
+        say(f"Policies rejected {counted(one.rejected, 'question')} of this plan.")
     with store.connect("reader") as connection:
         before = latest_plan(connection, one.namespace) if one.state == "empty" and one.carried_items else None
         suggest_decision(undecided(connection, before or one.plan.plan_hash))
@@ -570,51 +510,41 @@ def show_missing_vectors(store: Store, namespace: str, idle: Sequence[str], limi
         connected = store_of(connection, namespace)
     if idle:
         say(
-            f"No memory of {namespace} has a vector, which {', '.join(idle)} need: nothing was compared by them.",
+            f"No memory of {namespace} has a vector, so nothing was compared by {', '.join(idle)}.",
             indent=2,
         )
     if limited:
         say(
-            f"Without vectors {', '.join(limited)} compared no memories by meaning: a memory that contradicts another in other words is "
-            "not found.",
+            f"Without vectors {', '.join(limited)} did not compare memories by meaning: a contradiction in other words is not found.",
             indent=2,
         )
     if connected:
         suggest(
-            f"Add a `vector` column to the table and its binding (docs/stores-table.md), then connect {connected} anew",
+            f"Add a `vector` column to the table and its binding (docs/stores-table.md), then connect {connected} again",
             f"{program()} connect table --file BINDING.toml --name {argument(connected)} --embedding-model MODEL",
         )
     else:
         suggest("Embed them", f"{program()} reembed {argument(namespace)}")
 
 
-def _nights(
-    store: Store,
-    names: Sequence[str],
-    *,
-    force: bool,
-    ops: str | None = None,
-    now: datetime | None = None,
-    jobs: int = 1,
+def with_progress(
+    nights: Callable[..., Iterator[tuple[str, Night | SlowwaveError]]], store: Store, many: int
 ) -> Generator[tuple[str, Night | SlowwaveError]]:
-    """Yield nights one after another as they end; one that fails does not stop the others."""
+    """Yield the results of ``run_nights`` for ``many`` namespaces, with a progress bar and a report to Dagster."""
     from slowwave.night.night import STEPS
-    from slowwave.night.several import run_nights
 
     with progress("Night") as tell:
-        total, place, begun = len(names) * STEPS, 0, 0
+        total, place, begun = many * STEPS, 0, 0
 
         def steps(name: str) -> Progress:
-            def say_step(step: str) -> None:
+            def count_step(step: str) -> None:
                 nonlocal begun
                 tell(place * STEPS + begun, total, f"{name}: {step}")
                 begun += 1
 
-            return say_step
+            return count_step
 
-        for found in run_nights(
-            store, names, force=force, ops=ops, now=now, progress=steps, done=reporter(store, len(names)), jobs=jobs
-        ):
+        for found in nights(progress=steps, done=reporter(store, many)):
             place, begun = place + 1, 0
             tell(place * STEPS, total, "")
             yield found

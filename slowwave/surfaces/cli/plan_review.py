@@ -16,6 +16,7 @@ from slowwave.plans.review import SORTS
 from slowwave.plans.states import find_plan, latest_plan, no_plan
 from slowwave.plans.waterfall import percent, reading
 from slowwave.store.connect import Store
+from slowwave.surfaces.cli.policies import suggest_apply
 from slowwave.surfaces.cli.session import (
     Json,
     Namespace,
@@ -29,7 +30,6 @@ from slowwave.surfaces.cli.session import (
     show_table,
     suggest,
 )
-from slowwave.surfaces.cli.signatures import suggest_apply
 from slowwave.text.tokens import counted
 
 if TYPE_CHECKING:

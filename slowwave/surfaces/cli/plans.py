@@ -16,6 +16,7 @@ from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import find_plan, items_text, latest_plan, no_plan, shown_state, waiting_plans
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.plan_review import reconsider, review
+from slowwave.surfaces.cli.policies import countersign, suggest_apply
 from slowwave.surfaces.cli.session import (
     CUT,
     Json,
@@ -34,7 +35,6 @@ from slowwave.surfaces.cli.session import (
     width_of,
     wrapped,
 )
-from slowwave.surfaces.cli.signatures import countersign, suggest_apply
 from slowwave.text.quotation import quotable
 from slowwave.text.specifics import losses
 from slowwave.text.tokens import counted
@@ -69,7 +69,7 @@ def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[
             _under(rest, "dim", wide=wide)
         for stored in items:
             if stored.is_question:
-                _print_question(stored, names, digits, said=len({_rest(s) for s in items}) == 1, wide=wide)
+                _print_question(stored, names, digits, in_title=len({_rest(s) for s in items}) == 1, wide=wide)
             else:
                 _print_decided(stored, names, digits, wide=wide)
 
@@ -118,13 +118,13 @@ def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") 
         say(f"not in the texts of this item that stay: {one_line(', '.join(lost.terms), _LONGEST)}", indent=4)
 
 
-def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, said: bool, wide: bool) -> None:
+def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, in_title: bool, wide: bool) -> None:
     from slowwave.plans.show import called
 
     state = "" if stored.status == "pending" else f" · {stored.status}"
     say(f"{stored.id[:digits]}  {stored.probability:.3f}  {stored.operation} · {stored.risk} risk{state}")
     _under(called(stored.item, names, stored.status), "", wide=wide)
-    if not said and (rest := _rest(stored)):
+    if not in_title and (rest := _rest(stored)):
         _under(rest, "dim", wide=wide)
 
 

@@ -1,4 +1,4 @@
-"""``slowwave policies``: policies that people accepted in reviews, and their revocation."""
+"""``slowwave signatures``, ``plans countersign`` and ``policies``: the approvals that a plan needs, and policies that give them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowwave.plans.commands import argument
+from slowwave.plans.commands import argument, countersign_command
+from slowwave.plans.signatures import half_signed, read_rule
 from slowwave.surfaces.cli.session import Json, Namespace, open_store, program, say, short, show_json, suggest
 from slowwave.text.tokens import counted
 
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from slowwave.plans.policies import Policy
 
 
-# ``slowwave policies``: the policies that people accepted in reviews, by which nights approve or reject similar items.
+# ``slowwave policies``: the policies by which nights approve or reject items.
 
-app = typer.Typer(help="Policies that people accepted in reviews: list them, revoke one.", no_args_is_help=True)
+app = typer.Typer(help="Policies by which nights decide: list them, accept or revoke one.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -32,12 +33,34 @@ def list_(
         show_json([one.to_json() for one in found])
         return
     if not found:
-        say("Nobody accepted a policy. `slowwave plans review NAMESPACE --by NAME` offers what answers teach, with r.")
+        say("There is no policy. `slowwave plans review NAMESPACE --by NAME` offers what answers teach, with r.")
     for one in found:
         _print_policy(one)
     if standing := [one for one in found if one.stands]:
         name = argument(standing[0].namespace)
         suggest("Revoke one", f'{program()} policies revoke {name} {standing[0].id[:8]} --by YOUR-NAME --reason "WHY"')
+
+
+@app.command()
+def accept(
+    namespace: Namespace,
+    operations: Annotated[list[str], typer.Argument(help="Operations whose low-risk changes nights approve.")],
+    by: Annotated[str, typer.Option("--by", help="Who accepts the policy.")] = "",
+    per_night: Annotated[int, typer.Option(help="Items that it approves a night at most.")] = 1_000,
+    json: Json = False,
+) -> None:
+    """Let nights approve the low-risk changes of operations. Questions, deletions and plans that fail a probe stay with people."""
+    from slowwave.operations import permits
+    from slowwave.plans.policies import accept_operations
+
+    made = accept_operations(open_store(), namespace, operations, permits(), accepted_by=by, per_night=per_night)
+    if json:
+        show_json(made.to_json())
+        return
+    say(f"Accepted: {made.says}, {made.per_night:,} a night at most. The next night with a new plan approves by it.")
+    suggest(
+        "Revoke it", f'{program()} policies revoke {argument(namespace)} {made.id[:8]} --by YOUR-NAME --reason "WHY"'
+    )
 
 
 @app.command()
@@ -63,7 +86,75 @@ def _print_policy(one: Policy) -> None:
     say(f"{one.id[:8]} · {one.namespace} · {one.name} · {one.operation} · says {one.verdict}")
     say(short(one.says), indent=2)
     say(
-        f"{one.agreed:,} of {one.answered:,} answered {one.verdict} · {one.per_night:,} a night at most · {one.did} {one.decided:,}, "
+        f"{one.basis or 'no questions, low risk'} · {one.per_night:,} a night at most · {one.did} {one.decided:,}, "
         f"{one.undone:,} taken back · {one.state}",
         indent=2,
     )
+
+
+# ``slowwave signatures``: the number of people who must approve a plan before it is applied; and ``plans countersign``.
+
+
+def signatures(
+    namespace: Annotated[
+        str | None, typer.Argument(help="A namespace; without it, the rule for all namespaces that have no rule.")
+    ] = None,
+    needed: Annotated[
+        int | None, typer.Option(help="Set the number of people who must approve. This needs the owner's login.")
+    ] = None,
+    not_author: Annotated[
+        bool,
+        typer.Option(
+            "--not-author", help="Do not count the requester of a change or the author of the policy that approves it."
+        ),
+    ] = False,
+    own_login: Annotated[
+        bool, typer.Option("--own-login", help="Count only one approval for each database login.")
+    ] = False,
+    by: Annotated[str, typer.Option(help="Your name.")] = "",
+    json: Json = False,
+) -> None:
+    """Show or set how many people must approve a plan before it is applied. The database enforces it."""
+    store = open_store()
+    if needed is not None or not_author or own_login:
+        from slowwave.plans.gate import set_rule
+
+        set_rule(store, namespace, signatures=needed or 1, set_by=by, not_author=not_author, own_login=own_login)
+    with store.connect("reader") as connection:
+        rule = read_rule(connection, namespace)
+        lacking = half_signed(connection, namespace)
+    if json:
+        show_json(rule.to_json() | {"lacking": [one.to_json() for one in lacking]})
+        return
+    of = "all namespaces without a rule of their own" if namespace is None or rule.of_all else namespace
+    say(f"{rule.sentence()}{f' Set by {rule.set_by} for {of}.' if rule.set_by else ''}")
+    for one in lacking:
+        say(f"{one.namespace}, plan {one.plan_hash[:12]}: {one.sentence()}.")
+
+
+def suggest_apply(namespace: str, plan_hash: str, lacks: str) -> None:
+    """Print the command that applies the approved items, or the one that adds another person's approval if it ``lacks`` one."""
+    if lacks:
+        say(f"{lacks}: nothing is applied before.")
+        suggest("Another person approves it as well", countersign_command(namespace, plan_hash, program=program()))
+    else:
+        suggest("Apply them", f"{program()} apply {argument(namespace)}")
+
+
+def countersign(
+    namespace: Namespace,
+    plan_hash: Annotated[str, typer.Argument(help="The plan's hash, or its first characters.")],
+    by: Annotated[str, typer.Option(help="Your name.")] = "",
+    note: Annotated[str, typer.Option(help="Why; stored with the approval.")] = "",
+    json: Json = False,
+) -> None:
+    """Add the second approval to the items that another person approved (see `slowwave signatures`)."""
+    from slowwave.plans.gate import countersign as add
+
+    done = add(open_store(), namespace, plan_hash, signed_by=by, channel="cli", note=note)
+    if json:
+        show_json(done.to_json())
+        return
+    say(f"Signed: {counted(done.items, 'item')} of plan {done.plan_hash[:12]}.")
+    more = "one more signature is" if done.missing == 1 else f"{done.missing} more signatures are"
+    suggest_apply(namespace, done.plan_hash, f"{more[0].upper()}{more[1:]} needed" if done.missing else "")

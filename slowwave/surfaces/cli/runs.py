@@ -1,8 +1,9 @@
-"""``slowwave apply``, ``undo``, ``runs`` and ``switch``: write, undo, stop."""
+"""``slowwave apply``, ``undo``, ``history``, ``runs`` and ``switch``: write, undo, list runs, stop them."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -10,10 +11,21 @@ import typer
 from slowwave.errors import Refused
 from slowwave.plans.commands import approve_command, argument, undecided
 from slowwave.plans.signatures import half_signed
-from slowwave.plans.states import items_text, latest_plan, no_plan, shown_state
+from slowwave.plans.states import items_text, latest_plan, no_plan, run_states, shown_state
 from slowwave.store.connect import Store
-from slowwave.surfaces.cli.dreams import show_runs, suggest_undo
-from slowwave.surfaces.cli.session import Json, Namespace, err, open_store, program, progress, say, show_json, suggest
+from slowwave.surfaces.cli.session import (
+    Json,
+    Namespace,
+    Wait,
+    err,
+    open_store,
+    program,
+    progress,
+    say,
+    show_json,
+    show_table,
+    suggest,
+)
 from slowwave.text.tokens import counted
 
 if TYPE_CHECKING:
@@ -24,16 +36,15 @@ if TYPE_CHECKING:
 
 # ``slowwave apply``, ``undo`` and ``runs``: write, undo, and control active runs.
 
-app = typer.Typer(help="Runs of plans, applies and undos.", no_args_is_help=True)
+app = typer.Typer(help="List runs, show one, and pause, resume, cancel or kill it.", no_args_is_help=True)
 
 RunName = Annotated[str, typer.Argument(help="Run id, its first characters, or `last`.")]
 _NAMED: Final = 10
 """Items that are listed by name."""
 
 InNamespace = Annotated[
-    str | None, typer.Option("--namespace", help="Which namespace's `last`; a run of another one is refused.")
+    str | None, typer.Option("--namespace", help="Namespace of the run; a run of another namespace is refused.")
 ]
-Wait = Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.")]
 
 _PLAN_STATE: Final = """
 SELECT p.state, night.item_counts(p.plan_hash), p.expires_at FROM night.plans p WHERE p.plan_hash = %s
@@ -44,7 +55,11 @@ SELECT item_id::text FROM night.plan_items WHERE plan_hash = %s AND status = 'fa
 
 
 def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
-    """Apply what is approved in a namespace, in this process. The exit code is 1 where an item failed or the run was cancelled."""
+    """Apply the approved items of a namespace, or resume an apply that did not finish.
+
+    Exit code: 0 if all approved items were applied or were out of date, 1 if an item failed or the run was cancelled, 2 if nothing was
+    approved or another run holds the namespace.
+    """
     from slowwave.night.executor import apply_approval
     from slowwave.plans.waiting import waiting_approvals
 
@@ -83,10 +98,22 @@ def _show_failed(namespace: str, result: ApplyResult) -> None:
     for item in named:
         say(f"Item {item} failed and changed nothing: {result.failed[item]}", indent=2)
     if more := len(result.failed) - len(named):
-        say(f"… and {counted(more, 'more item')}; `plans show --json` has the reason of each.", indent=2)
+        say(f"… and {counted(more, 'more item')}; `plans show --json` has the reasons.", indent=2)
     if named:
         again = approve_command(namespace, result.plan_hash, items=named, program=program())
-        suggest("Once the cause is removed, approve and apply again", again, f"{program()} apply {argument(namespace)}")
+        suggest(
+            "When you have removed the cause, approve and apply again",
+            again,
+            f"{program()} apply {argument(namespace)}",
+        )
+
+
+def suggest_undo(runs: Sequence[str]) -> None:
+    """Print the commands that undo runs, the last run first, because later changes can depend on earlier ones."""
+    commands = [f"{program()} undo {run}" for run in reversed(runs)]
+    if commands:
+        every = f"Undo all {len(commands):,} runs, last one first"
+        suggest(every if len(commands) > 1 else "Undo it", *commands)
 
 
 def undo(
@@ -94,29 +121,34 @@ def undo(
         list[str] | None,
         typer.Argument(
             metavar="[NAMESPACE] TARGET",
-            help="Run id, its first characters, `last`, or an item's id; its namespace may stand before it.",
+            help="Run id, its first characters, `last`, or an item's id; optionally after its namespace.",
         ),
     ] = None,
-    items: Annotated[str | None, typer.Option("--items", help="Only these items, separated by commas.")] = None,
-    operation: Annotated[str | None, typer.Option(help="Only what this operation did.")] = None,
+    items: Annotated[str | None, typer.Option("--items", help="Undo only these items, separated by commas.")] = None,
+    operation: Annotated[str | None, typer.Option(help="Undo only the items of this operation.")] = None,
     leave_changed: Annotated[
-        bool, typer.Option("--leave-changed", help="Leave items on which later changes stand; take back all others.")
+        bool, typer.Option("--leave-changed", help="Skip items whose rows have changed since; undo all others.")
     ] = False,
     namespace: InNamespace = None,
     wait: Wait = 0.0,
     json: Json = False,
 ) -> None:
-    """Undo an apply run or a part of it, exactly; refused when the journal was changed or later changes stand on it."""
+    """Undo an apply run, or a part of it, exactly.
+
+    Undo is refused if the journal was changed, or if rows have changed since (see --leave-changed).
+    """
     from slowwave.surfaces.api.dreams import dream_undo
 
     if not names:
         of = argument(namespace) if namespace else "NAMESPACE"
         raise Refused(
-            f"What is to be undone has to be named: `slowwave undo {of} last` undoes the newest apply run that changed something, and "
-            f"`slowwave runs tail {of}` lists the runs. Nothing was done."
+            f"Name what to undo: `slowwave undo {of} last` undoes the newest apply run that changed something, and "
+            f"`slowwave history {of}` lists the runs. Nothing was undone."
         )
     if len(names) > 2 or (len(names) == 2 and namespace not in (None, names[0])):
-        raise Refused(f"{' '.join(names)[:200]} is no namespace and what to undo in it. Nothing was done.")
+        raise Refused(
+            f"{' '.join(names)[:200]!r} is not one namespace followed by one run or item. Nothing was undone."
+        )
     target, namespace = names[-1], names[0] if len(names) == 2 else namespace
     chosen = None if items is None else [i.strip() for i in items.split(",") if i.strip()]
     result = dream_undo(
@@ -144,20 +176,20 @@ def undo(
         )
     elif result.items:
         say(
-            f"Run {result.run_id} took back {counted(len(result.items), 'item')} of run {result.undo_of} in {result.namespace}."
+            f"Run {result.run_id} undid {counted(len(result.items), 'item')} of run {result.undo_of} in {result.namespace}."
         )
     else:
-        say(f"Nothing of run {result.undo_of} was left to take back; nothing was changed in {result.namespace}.")
-        suggest("List the runs", f"{program()} runs tail {argument(result.namespace)}")
+        say(f"Nothing of run {result.undo_of} was left to undo; nothing was changed in {result.namespace}.")
+        suggest("List the runs", f"{program()} history {argument(result.namespace)}")
     if result.left and not json:
         many, more = len(result.left), f" and {len(result.left) - _NAMED:,} more" if len(result.left) > _NAMED else ""
         ids = ", ".join(item[:8] for item in result.left[:_NAMED])
         say(
-            f"{counted(many, 'item')} {'stays' if many == 1 else 'stay'}, as later changes stand on what was written: {ids}{more}."
+            f"{counted(many, 'item')} {'stays' if many == 1 else 'stay'} applied, because rows have changed since: {ids}{more}."
         )
     if result.cancelled and not json:
         say(
-            f"Run {result.undo_of} had not ended and is cancelled now: what it has not applied is not applied by itself."
+            f"Run {result.undo_of} had not ended and is now cancelled: the rest of its items is not applied automatically."
         )
     if result.still_applied and not (json or items or operation):
         say(f"Run {result.still_applied} of {result.namespace} is still applied.")
@@ -169,11 +201,71 @@ def _announce(about: Undoing) -> None:
         return  # the message at the end covers this
     counted = ", ".join(f"{n:,} of {name}" for name, n in about.operations.items())
     ended = "" if about.state == "completed" else f", {about.state}"
-    left = f" {about.waiting:,} approved items of it are not applied yet." if about.waiting else ""
+    left = f" {about.waiting:,} of its approved items are not applied yet." if about.waiting else ""
     say(
         f"Undoing {about.mode} run {about.run_id} of {about.namespace}, begun {about.started_at:%Y-%m-%d %H:%M} UTC{ended}: "
         f"{counted}.{left}"
     )
+
+
+def history(
+    namespace: Namespace,
+    subject: Annotated[
+        str, typer.Argument(help="A name, an alias or a reference (project:rowan); without it, the runs are listed.")
+    ] = "",
+    scope: Annotated[str | None, typer.Option(help="person, project, concept, decision or core.")] = None,
+    limit: Annotated[int, typer.Option(help="How many.", min=1)] = 20,
+    json: Json = False,
+) -> None:
+    """Show the runs of a namespace, newest first, or the claims about a subject over time."""
+    if subject:
+        from slowwave.surfaces.api.memory import Memory
+        from slowwave.surfaces.cli.remember import show_history
+        from slowwave.wiki.claims.trail import MOST
+
+        show_history(
+            namespace, Memory(namespace, open_store()).history(subject, scope=scope, limit=min(limit, MOST)), json=json
+        )
+        return
+
+    show_runs(namespace, limit, json=json)
+
+
+def show_runs(namespace: str, limit: int, *, json: bool) -> None:
+    """Print the runs of a namespace, the newest first."""
+    from slowwave.surfaces.api.dreams import dream_history
+
+    store = open_store()
+    runs = dream_history(namespace, limit, store=store)
+    with store.connect("reader") as connection:
+        became = run_states(connection, [run.run_id for run in runs])
+    if json:
+        show_json([run.to_json() | {"became": became.get(run.run_id, run.state)} for run in runs])
+        return
+    columns = ("run", "mode", "state", "began", "seconds", "counts", "reason")
+    show_table(
+        f"Runs of {namespace}",
+        columns,
+        [
+            (
+                *(run.run_id, run.mode, became.get(run.run_id, run.state), f"{run.started_at:%Y-%m-%d %H:%M}"),
+                *(f"{run.duration_ms / 1000:,.1f}", counts_text(run.counts), run.reason),
+            )
+            for run in runs
+        ],
+    )
+    for run in runs:
+        if c := run.consolidations:
+            say(
+                f"Run {run.run_id}: {c['summaries']:,} summaries for {c['sources']:,} memories, mean similarity "
+                f"{c['similarity']:.2f}, {c['token_savings']:,} tokens saved."
+            )
+
+
+def counts_text(counts: object) -> str:
+    """Format counts as words, without zeros."""
+    shown = counts if isinstance(counts, dict) else {}
+    return ", ".join(f"{n:,} {what}" for what, n in shown.items() if n) or "nothing"
 
 
 @app.command()
@@ -190,10 +282,10 @@ def tail(
 def status(
     run: RunName,
     namespace: InNamespace = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Show it again every second until it has ended.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Repeat every second until the run has ended.")] = False,
     json: Json = False,
 ) -> None:
-    """Show one run: its state, its progress, whether its process is alive."""
+    """Show one run: its state, its progress, and whether its process is alive."""
     from slowwave.surfaces.api.dreams import dream_status
 
     store = open_store()
@@ -214,23 +306,25 @@ def status(
 def cancel(
     run: Annotated[
         str | None,
-        typer.Argument(help="Run id, its first characters, or `last`; with --dead, the run that holds --namespace."),
+        typer.Argument(help="Run id, its first characters, or `last`; not needed with --dead and --namespace."),
     ] = None,
     namespace: InNamespace = None,
     dead: Annotated[
         bool,
         typer.Option(
-            "--dead", help="The run's process is gone: free the namespace at once, however fresh the heartbeat is."
+            "--dead",
+            help="Free the namespace at once, because the process of the run has ended; its heartbeat is ignored.",
         ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Stop a run after its batch; a planning run, or one without a process, at once. Any cancelled run can be resumed."""
+    """Cancel a run: an apply stops after its batch, a night at once. The rest can be done later."""
     from slowwave.store.claims import request_cancel
+    from slowwave.store.runs import resume_command
 
     if run is None and not (dead and namespace):
         raise Refused(
-            "Name the run to cancel: `slowwave runs cancel RUN`. To free a namespace whose run is dead: "
+            "Name the run to cancel: `slowwave runs cancel RUN`. To free a namespace whose run has no process any more: "
             "`slowwave runs cancel --dead --namespace NAMESPACE`. Nothing was cancelled."
         )
     store = open_store()
@@ -239,21 +333,21 @@ def cancel(
         _show_status(store, found.run_id)
     elif found.state == "cancelled":
         say(f"Run {found.run_id} is cancelled.")
-        if found.mode != "deep":  # a deep pass cannot resume, because its scratch copy is gone
-            suggest("Go on with it", f"{program()} dream {argument(found.namespace)} --resume-from {found.run_id}")
+        rest = resume_command(found.mode, found.namespace, found.undo_of)
+        suggest("To do the rest", rest.replace("slowwave", program(), 1))
     else:
         say(f"Run {found.run_id} stops after its batch.")
-        suggest("Go on with it then", f"{program()} apply {argument(found.namespace)}")
+        suggest("To do the rest then", f"{program()} apply {argument(found.namespace)}")
 
 
 @app.command()
 def kill(
     run: RunName,
     namespace: InNamespace = None,
-    force: Annotated[bool, typer.Option("--force", help="Yes, stop it: what it did so far is thrown away.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Confirm; the work of the run so far is discarded.")] = False,
     json: Json = False,
 ) -> None:
-    """Stop an active run for good, a deep pass together with its model's loop; exit code 2 without --force."""
+    """Stop an active run, a deep pass together with its model. Without --force the exit code is 2 and the run continues."""
     from slowwave.store.claims import request_cancel
     from slowwave.surfaces.api.dreams import dream_status
 
@@ -263,7 +357,7 @@ def kill(
         if json:
             show_json(shown.to_json())
             return
-        say(f"Run {shown.run_id} is {shown.state} already; there is nothing to stop.")
+        say(f"Run {shown.run_id} is already {shown.state}; there is nothing to stop.")
         return
     if not force:
         raise Refused(f"Run {shown.run_id} is {shown.state}. Stop it with `slowwave runs kill {shown.run_id} --force`.")
@@ -280,15 +374,15 @@ def kill(
 
 @app.command()
 def pause(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
-    """Pause a run after its batch; it keeps its namespace until it is resumed or cancelled."""
+    """Pause a run after its batch. It holds its namespace until it is resumed or cancelled."""
     from slowwave.surfaces.api.dreams import dream_pause
 
     shown = dream_pause(run, namespace=namespace, store=open_store())
     if json:
         show_json(shown.to_json())
         return
-    say(f"Run {shown.run_id} waits after its batch.")
-    suggest("Let it go on", f"{program()} runs resume {shown.run_id}")
+    say(f"Run {shown.run_id} pauses after its batch.")
+    suggest("Resume it", f"{program()} runs resume {shown.run_id}")
 
 
 @app.command()
@@ -300,7 +394,7 @@ def resume(run: RunName, namespace: InNamespace = None, json: Json = False) -> N
     if json:
         show_json(shown.to_json())
     else:
-        say(f"Run {shown.run_id} goes on.")
+        say(f"Run {shown.run_id} continues.")
 
 
 def _show_status(store: Store, run_id: str) -> None:
@@ -329,19 +423,16 @@ def _nothing_to_apply(store: Store, namespace: str) -> str:
     state, items, expires_at = row or ("", {}, None)
     shown = f"{shown_state(state, items, expires_at)} ({items_text(items)})"
     if left is not None and not left.decided:
-        ask = f"{counted(left.reviews, 'question')} of it wait{'s' if left.reviews == 1 else ''}"
         return (
-            f"Nothing is approved and unapplied in {namespace}: plan {newest[:12]} is {shown}. {ask} for a person: "
-            f"`slowwave plans show {argument(namespace)}`."
+            f"No approved item of {namespace} is unapplied: plan {newest[:12]} is {shown}. It has {counted(left.reviews, 'question')} to "
+            f"answer: `slowwave plans show {argument(namespace)}`."
         )
     if left is not None:
         failed = f" Its probes failed: {' '.join(left.failed)}" if left.failed else ""
-        return f"Plan {newest[:12]} of {namespace} waits for approval.{failed} Look at it, then: `{left.approve()}`."
-    done = f"Nothing is approved and unapplied in {namespace}: its latest plan {newest[:12]} is {shown}."
+        return f"Plan {newest[:12]} of {namespace} is not approved.{failed} Review it, then: `{left.approve()}`."
+    done = f"No approved item of {namespace} is unapplied: its latest plan {newest[:12]} is {shown}."
     if failed:
-        return (
-            f"{done} To try again what failed, approve it again: `{approve_command(namespace, newest, items=failed)}`."
-        )
+        return f"{done} To retry the failed items, approve them again: `{approve_command(namespace, newest, items=failed)}`."
     return done
 
 
@@ -349,18 +440,18 @@ def _nothing_to_apply(store: Store, namespace: str) -> str:
 
 
 def switch(
-    name: Annotated[str, typer.Argument(help="`apply`, the one switch there is.")] = "apply",
+    name: Annotated[str, typer.Argument(help="`apply`, the only switch.")] = "apply",
     state: Annotated[str | None, typer.Argument(help="`off` or `on`; without it the switch is shown.")] = None,
-    by: Annotated[str, typer.Option(help="Who sets it.")] = "",
-    note: Annotated[str, typer.Option(help="Why; whoever is stopped by it reads this.")] = "",
+    by: Annotated[str, typer.Option(help="Your name.")] = "",
+    note: Annotated[str, typer.Option(help="Why; a refused apply or undo shows this.")] = "",
     json: Json = False,
 ) -> None:
-    """Stop apply and undo in every process before the next batch, let them go on, or show whether they may."""
+    """Stop apply and undo in all processes before their next batch, allow them again, or show the switch."""
     from slowwave.plans.approval import read_switch, switch_apply
 
     if name != "apply" or state not in (None, "on", "off"):
         raise Refused(
-            "Say `slowwave switch apply off --by NAME`, `slowwave switch apply on --by NAME`, or `slowwave switch`."
+            "Use `slowwave switch apply off --by NAME`, `slowwave switch apply on --by NAME`, or `slowwave switch`."
         )
     store = open_store()
     if state is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, overload
 
 import typer
 from rich.cells import cell_len
@@ -163,6 +163,7 @@ def _block(columns: Sequence[str], row: Sequence[str], width: int | None) -> lis
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Namespace = Annotated[str, typer.Argument(help="Name of a namespace.")]
+Wait = Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.", min=0)]
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -267,20 +268,26 @@ def fail(problem: SlowwaveError) -> int:
     return 2 if isinstance(problem, Refused) else 1
 
 
+@overload
+def instant_of(option: str, text: str) -> datetime: ...
+@overload
+def instant_of(option: str, text: None) -> None: ...
+@overload
+def instant_of(option: str, text: str | None) -> datetime | None: ...
 def instant_of(option: str, text: str | None) -> datetime | None:
-    """Parse the instant of an option; a day or a time without a zone is UTC.
+    """Parse the instant of an option as UTC; a day, or a time without a time zone, is taken as UTC.
 
-    Raises ``Refused`` for a text that is no instant.
+    Raises ``Refused`` for a text that is not an instant.
     """
     if text is None:
         return None
     try:
         found = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):  # ``OverflowError``: before the first or after the last year of ``datetime``
         raise Refused(
-            f"--{option} {text[:40]!r} is no instant. Write it as 2026-05-01 or 2026-05-01T09:00:00Z."
+            f"{option}: {text[:40]!r} is not an instant. Write it as 2026-05-01 or 2026-05-01T09:00:00+02:00."
         ) from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 # Progress of long work, on standard error while it lasts; nothing without a terminal.

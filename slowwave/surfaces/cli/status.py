@@ -41,7 +41,7 @@ def status(
         from slowwave.night.status import morning_page, send_page  # it imports the webhook client
 
         page, _ = morning_page(store)
-        say(f"Sent to {send_page(page)}.")
+        say(f"Sent to {send_page(store, page)}.")
         return
     with store.connect("reader") as connection:
         found = read_namespace_status(connection, namespace)
@@ -81,6 +81,22 @@ def status(
         say(f"{first.namespace}: {', '.join(held_back_counts(first))}. {first.why_not_planned}")
         suggest("List the findings", f"{program()} night {argument(first.namespace)} --force")
     for note in diagnose_settings(store):
+        say(f"Note: {note.finding} {note.remedy}", console=err)
+
+
+def deliver(json: Json = False) -> None:
+    """Send the messages that are pending for a webhook: events of runs, and notices of writes to connected stores."""
+    from slowwave.night.delivery import deliver as run
+    from slowwave.night.delivery import diagnose_notices
+
+    store = open_store()
+    sent = run(store)
+    left = diagnose_notices(store)
+    if json:
+        show_json({"sent": sent, "left": [{"finding": note.finding, "remedy": note.remedy} for note in left]})
+        return
+    say(f"Sent {counted(sent, 'message')}.")
+    for note in left:
         say(f"Note: {note.finding} {note.remedy}", console=err)
 
 

@@ -1,23 +1,40 @@
-"""``slowwave digest``, ``migrate``, ``doctor``, ``stop`` and ``reembed``: the database itself."""
+"""``slowwave digest``, ``migrate``, ``reembed`` and ``doctor``: the database itself, and another memory as a plan."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slowwave.errors import Refused
+from slowwave.plans.commands import argument, undecided
 from slowwave.store.connect import Store
-from slowwave.surfaces.cli.session import Json, Namespace, open_store, program, say, show_json, suggest
+from slowwave.surfaces.cli.session import (
+    Json,
+    Namespace,
+    chosen_namespaces,
+    err,
+    open_store,
+    out,
+    program,
+    progress,
+    say,
+    show_json,
+    suggest,
+)
 from slowwave.text.tokens import counted
 
-# ``slowwave digest``, ``migrate`` and ``doctor``: the database itself.
+if TYPE_CHECKING:
+    from slowwave.wiki.migration.plan import PlannedMigration
+
+# ``slowwave digest`` and ``migrate``.
 
 
 def digest(namespace: Namespace, json: Json = False) -> None:
-    """Print one hash of all that a namespace's memory tables hold."""
+    """Print one hash of all rows in the memory tables of a namespace."""
     from slowwave.store.doctor import digest as compute
 
     found = compute(open_store(), namespace)
@@ -29,31 +46,29 @@ def digest(namespace: Namespace, json: Json = False) -> None:
 
 def migrate(
     folder: Annotated[
-        Path | None, typer.Argument(help="A folder, an export or a file of another memory; none: the schema.")
+        Path | None,
+        typer.Argument(help="A folder, an export or a file of another memory; without it, the schema is upgraded."),
     ] = None,
     namespace: Annotated[
-        str | None, typer.Argument(help="The namespace to migrate it to; made where there is none.")
+        str | None, typer.Argument(help="The namespace to migrate it to; created if it does not exist.")
     ] = None,
     model: Annotated[
-        bool, typer.Option("--model", help="Let the configured model read what rules leave as evidence.")
+        bool, typer.Option("--model", help="Let the configured model read the text that rules cannot interpret.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be planned; write nothing, ask no model.")
+        bool, typer.Option("--dry-run", help="Only report what would be planned; write nothing and call no model.")
     ] = False,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out files that cannot be taken.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip files that cannot be read.")] = False,
     report: Annotated[
         Path | None, typer.Option(help="A folder for the report as Markdown and the run as JSON.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Bring the database to this version's schema; with FOLDER and NAMESPACE, plan the migration of another memory."""
+    """Upgrade the database to the schema of this version, or plan the import of another memory from FOLDER."""
     if folder is not None:
         if namespace is None:
-            raise Refused("A migration names the folder and the namespace that it goes to. Nothing was read.")
-
-        from slowwave.surfaces.cli.migrations import migrate_folder  # it imports what plans a migration
-
-        migrate_folder(
+            raise Refused("Name the folder and the namespace to migrate it to. Nothing was read.")
+        _migrate_folder(
             folder,
             namespace,
             model=model,
@@ -85,8 +100,128 @@ def migrate(
         suggest("Check for remaining steps, such as vectors to renew", f"{program()} doctor")
 
 
+def _migrate_folder(
+    folder: Path,
+    namespace: str,
+    *,
+    model: bool,
+    dry_run: bool,
+    skip_bad: bool,
+    report: Path | None,
+    json: bool,
+) -> None:
+    """Plan the migration of a folder, and print the result and what to do next."""
+    from slowwave.wiki.migration.plan import planned_migration, report_lines, report_markdown
+
+    store = open_store()
+    if report is not None and report.exists() and not report.is_dir():
+        raise Refused(f"{report} is no folder, so the report cannot lie in it. Nothing was planned. Name a folder.")
+    with progress(f"Reading {folder.name}") as tell:
+        done = planned_migration(
+            store,
+            folder,
+            namespace,
+            model=model,
+            skip_bad=skip_bad,
+            dry_run=dry_run,
+            tell=lambda stage, n, total: tell(n, total, stage),
+        )
+    files = _written(done, report) if report is not None else {}
+    if json:
+        show_json(done.to_json() | files)
+        return
+    if out.is_terminal:
+        for indent, line in report_lines(done.found):
+            say(line, indent=indent)
+    else:
+        out.print(report_markdown(done.found), markup=False)
+    for name, path in files.items():
+        say(f"{name}: {path}")
+    if done.night is None:
+        items = ", ".join(f"{n:,} {decision}" for decision, n in sorted(done.items.items())) or "none"
+        say(f"A dry run: nothing was written, and no model was asked. Items of the plan: {items}.")
+        bad = len(done.found.staging.bad)
+        if bad:
+            say(f"{bad:,} files cannot be taken; a plan is made without them by --skip-bad alone.", console=err)
+        suggest("Plan it", f"{program()} migrate {argument(str(folder))} {argument(namespace)}")
+        return
+    if done.night.plan is None or not done.night.new_items:
+        for sentence in done.night.why_nothing:
+            say(sentence)
+        say(f"Nothing of it is new to {namespace}, so there is nothing to approve.")
+        return
+    hash_ = done.night.plan.plan_hash
+    items = ", ".join(f"{n:,} {decision}" for decision, n in sorted(done.items.items()))
+    say(f"Plan {hash_[:12]} of {namespace}: {done.night.state}, {items}.")
+    suggest("Look at it", f"{program()} plans show {argument(namespace)} --plan {hash_[:12]}")
+    from slowwave.surfaces.cli.plans import suggest_decision  # it imports all modules of plans
+
+    with store.connect("reader") as connection:
+        left = undecided(connection, hash_)
+    suggest_decision(left)
+
+
+def _written(done: PlannedMigration, folder: Path) -> dict[str, str]:
+    """Write the report and the run as files of a folder, each atomically; a repeated run overwrites its files."""
+    from json import dumps
+
+    from slowwave.wiki.migration.plan import report_markdown
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        files = {
+            "report_path": (f"migration-{done.found.run_id}.md", report_markdown(done.found)),
+            "run_artifact_path": (
+                f"migration-{done.found.run_id}.json",
+                dumps(done.to_json(), indent=2, ensure_ascii=False, default=str) + "\n",
+            ),
+        }
+        for name, text in files.values():
+            temporary = folder / f".{name}.part"
+            temporary.write_text(text, encoding="utf-8", errors="replace")
+            temporary.replace(folder / name)
+    except OSError as problem:
+        raise Refused(
+            f"The report cannot be written to {folder} ({problem.strerror}). What was planned stands: `slowwave plans list` shows it."
+        ) from None
+    return {key: str(folder / name) for key, (name, _) in files.items()}
+
+
+# ``slowwave reembed``: move a namespace to another embedding model.
+
+
+def reembed(
+    namespace: Namespace,
+    model: Annotated[str, typer.Option(help="The embedding model; by default that of new namespaces.")] = "",
+    json: Json = False,
+) -> None:
+    """Embed a namespace with another model; the namespace changes to it when all vectors are made."""
+    from slowwave.sources.reembedding import reembed_namespace
+    from slowwave.store.configured_models import embedder_for
+    from slowwave.store.settings import Settings
+
+    store = open_store()
+    chosen_namespaces(store, namespace)
+    embedder = embedder_for(Settings.for_namespace({"embedding_model": model} if model else {}))
+    with store.connect("owner") as connection, progress(f"Embedding {namespace}") as tell:
+        done = reembed_namespace(connection, namespace, embedder, progress=lambda n, of: tell(n, of, ""))
+    if json:
+        show_json(asdict(done))
+        return
+    made = ", ".join(f"{n:,} {table.replace('_', ' ')}" for table, n in done.made.items())
+    say(f"{namespace}: {made or 'nothing to embed'}; its model is {done.model} now (before: {done.formerly}).")
+    if done.with_speakers:
+        say(
+            f"{done.with_speakers:,} of the chunk vectors replace vectors of messages that were made without the names of their speakers: "
+            "a search by meaning now finds messages by who sent them."
+        )
+
+
+# ``slowwave doctor``: problems of the database, with remedies.
+
+
 def doctor(json: Json = False) -> None:
-    """Say what is wrong with the database, each with its remedy; exit code 1 when something is."""
+    """List problems of the database with their remedies. The exit code is 1 if there are any."""
     from slowwave.night.followers import diagnose_installation
     from slowwave.operations.setting_names import diagnose_settings
     from slowwave.store.doctor import diagnose

@@ -68,7 +68,7 @@ class _Night:
         self.key, self.items, self.reports = key, items, reports
         self.every = (*items, *deferred)
 
-    def of(self, operation: str) -> list[Item]:
+    def get_items(self, operation: str) -> list[Item]:
         """Return the items of an operation, including deferred ones."""
         return [i for i in self.every if i.operation == operation]
 
@@ -127,7 +127,7 @@ def _dead_references(night: _Night) -> Score:
     """
     planted = {dead.row_id for dead in night.key.dead_references}
     cleaned = {r for i in night.every if i.mutation.kind == "filter_references" for r in i.mutation.row_ids()}
-    otherwise = set[str]().union(*night.merged(), _retired(night.of("prune_edges")))
+    otherwise = set[str]().union(*night.merged(), _retired(night.get_items("prune_edges")))
     found = planted & (cleaned | otherwise)
     note = f"rows; {len(found - cleaned)} of them are merged or pruned instead"
     return Score("dead references", len(planted), len(found), len(cleaned - planted), note)
@@ -188,7 +188,7 @@ def _contradictions(night: _Night) -> Score:
 
 def _resolved(night: _Night) -> Score:
     """Score the contradictions for which the plan proposes a loser, with or without a review."""
-    items, pairs = night.of("resolve_conflicts"), [set(clash.ids) for clash in _clashes(night)]
+    items, pairs = night.get_items("resolve_conflicts"), [set(clash.ids) for clash in _clashes(night)]
     lost, decided = _retired(items), _retired(i for i in items if not i.is_question)
     known = set[str]().union(*pairs, *map(set, night.key.superseded))
     both = sum(pair <= lost for pair in pairs)
@@ -208,7 +208,7 @@ def _duplicate_events(night: _Night) -> Score:
     Other questions to the reviewer are no false alarm. Merges of memories other than events are not scored, because the repeated
     statements of an agent are not injected.
     """
-    merges = [i for i in night.of("dedupe_memories") if i.evidence.get("kind", "event") == "event"]
+    merges = [i for i in night.get_items("dedupe_memories") if i.evidence.get("kind", "event") == "event"]
     decided, asked = (
         _joined([set(i.mutation.row_ids()) for i in merges if i.is_question is question]) for question in (False, True)
     )
@@ -238,8 +238,8 @@ def _superseded(night: _Night) -> Score:
 
     Closing a fact that still holds is a false alarm.
     """
-    older, items = {old for old, _ in night.key.superseded}, night.of("supersede_facts")
-    closed, lost = _retired(items), _retired(night.of("resolve_conflicts"))
+    older, items = {old for old, _ in night.key.superseded}, night.get_items("supersede_facts")
+    closed, lost = _retired(items), _retired(night.get_items("resolve_conflicts"))
     decided = _retired(i for i in items if not i.is_question)
     clashing = {row for clash in night.key.contradictions for row in clash.ids}
     note = f"facts; {len(older & lost - closed)} lost a conflict; {night.sprung('superseded facts', decided)} traps closed, "
@@ -254,7 +254,7 @@ def _superseded(night: _Night) -> Score:
 
 
 def _weak_edges(night: _Night) -> Score:
-    items, planted = night.of("prune_edges"), set(night.key.weak_edges)
+    items, planted = night.get_items("prune_edges"), set(night.key.weak_edges)
     pruned = _retired(i for i in items if not i.is_question)
     note = f"edges; {night.sprung('weak edges', pruned)} traps pruned, {len(_retired(items) - pruned)} wait for review"
     note = night.unless_run("prune_edges", note)
@@ -268,7 +268,7 @@ def _drifted_types(night: _Night) -> Score:
     """
     renamed = {
         (w.cell.row, str(w.value))
-        for i in night.of("normalize_schema")
+        for i in night.get_items("normalize_schema")
         for w in i.mutation.writes
         if w.cell.column in ("entity_type", "relationship_type")
     }
@@ -285,7 +285,7 @@ def _drifted_types(night: _Night) -> Score:
 def _expired(night: _Night) -> Score:
     purged = {
         (d.table, d.row)
-        for i in night.of("purge_expired")
+        for i in night.get_items("purge_expired")
         for d in i.mutation.deletes
         if (d.table, d.row) in set(night.key.retired) or d.table in ("memory_facts", "relationships")
     }
@@ -302,7 +302,7 @@ def _relative_dates(night: _Night) -> Score:
     """
     planted = {d.memory_id for d in night.key.relative_dates}
     right: dict[str, bool] = {}
-    for item in night.of("absolutize_dates"):
+    for item in night.get_items("absolutize_dates"):
         memory, rewrites = item.mutation.row_ids()[0], item.evidence.get("rewrites")
         if memory in planted and isinstance(rewrites, list) and rewrites:
             said_on = date.fromisoformat(str(item.evidence["said_on"]))
@@ -316,7 +316,7 @@ def _communities(night: _Night) -> Score:
     """Score the summaries of communities of five or more members; a summary of a smaller one is a false alarm."""
     sizes = [
         len(members)
-        for i in night.of("community_summaries")
+        for i in night.get_items("community_summaries")
         for insert in i.mutation.inserts
         if insert.table == "communities" and isinstance(members := insert.values.get("member_ids"), Collection)
     ]

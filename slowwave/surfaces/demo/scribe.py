@@ -157,15 +157,15 @@ class Script:
     relative_dates: list[RelativeDate] = field(default_factory=list)
 
 
-def resolve(phrase: str, said: date) -> date:
+def resolve(phrase: str, day: date) -> date:
     """Return the date that an injected phrase means on the day it was said, ignoring the case of its first letter.
 
-    ``last <weekday>`` is the latest such day before ``said``.
+    ``last <weekday>`` is the latest such day before ``day``.
     """
     phrase = phrase[:1].lower() + phrase[1:]
     if phrase.startswith("last "):
-        return said - timedelta(days=(said.weekday() - _WEEKDAYS.index(phrase[5:]) - 1) % 7 + 1)
-    return said + timedelta(days=_DAYS[phrase])
+        return day - timedelta(days=(day.weekday() - _WEEKDAYS.index(phrase[5:]) - 1) % 7 + 1)
+    return day + timedelta(days=_DAYS[phrase])
 
 
 def write_script(world: World, cast: Cast, rng: random.Random, now: datetime) -> Script:

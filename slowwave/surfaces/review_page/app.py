@@ -250,7 +250,7 @@ def _reviewer(request: Request) -> Reviewer:
 
 def _form(request: Request) -> dict[str, str]:
     """Return the fields of a form, each with its first value."""
-    posted: Posted = request.state.said
+    posted: Posted = request.state.posted
     return {name: values[0] for name, values in posted.form.items()}
 
 
@@ -349,7 +349,7 @@ def _to(made: Amended) -> Response:
 
 
 def _posted_form(request: Request) -> dict[str, list[str]]:
-    posted: Posted = request.state.said
+    posted: Posted = request.state.posted
     return posted.form
 
 
@@ -426,13 +426,13 @@ class RulePages:
         return request.state.reviewer
 
     def _form(self, request: Request) -> dict[str, str]:
-        posted: Posted = request.state.said
+        posted: Posted = request.state.posted
         return {name: values[0] for name, values in posted.form.items()}
 
 
-def _capital(said: str) -> str:
+def _capital(sentence: str) -> str:
     """Capitalize the first letter of a sentence, for use as a heading."""
-    return said[:1].upper() + said[1:]
+    return sentence[:1].upper() + sentence[1:]
 
 
 # The page of questions that look decided by the answers so far: what they share, the least certain of them, and one answer for all.
@@ -477,7 +477,7 @@ class DecidedPages:
         Raises ``Refused``, and writes nothing, if the group is not the one that the page showed.
         """
         plan, found = self._read(request)
-        posted: Posted = request.state.said
+        posted: Posted = request.state.posted
         named = posted.form.get("known_by", [""])[0]
         group = next((g for g in found.look_decided if known_by(g) == named), None)
         if group is None:

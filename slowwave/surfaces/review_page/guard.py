@@ -210,29 +210,29 @@ def _loopback_origins(host: str, port: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"http://{name}:{port}" for name in (named, "127.0.0.1", "localhost", "[::1]")))
 
 
-def _origin(told: str) -> str:
+def _origin(address: str) -> str:
     try:
-        parts = urlsplit(told.strip())
+        parts = urlsplit(address.strip())
         if not (parts.scheme in ("http", "https") and parts.hostname and parts.path in ("", "/") and parts.port != 0):
             raise ValueError
-        if {"@", "?", "#"} & set(told):
+        if {"@", "?", "#"} & set(address):
             raise ValueError
     except ValueError:
         raise Refused(
-            f"--origin {told[:80]!r} is no address like https://review.example.com. Nothing was served."
+            f"--origin {address[:80]!r} is not an address like https://review.example.com. Nothing was served."
         ) from None
     return f"{parts.scheme}://{parts.netloc.lower()}"
 
 
-def _address(told: str) -> str:
+def _address(address: str) -> str:
     try:
-        return str(ipaddress.ip_address(told.strip()))
+        return str(ipaddress.ip_address(address.strip()))
     except ValueError:
-        raise Refused(f"--proxy {told[:80]!r} is no IP address. Nothing was served.") from None
+        raise Refused(f"--proxy {address[:80]!r} is not an IP address. Nothing was served.") from None
 
 
-def _signed(key: str, told: str) -> str:
-    return hmac.new(key.encode(), told.encode(), hashlib.sha256).hexdigest()
+def _signed(key: str, text: str) -> str:
+    return hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
 def _hashed(token: str) -> str:
@@ -294,7 +294,7 @@ class _No:
 class RequestGuard:
     """ASGI middleware that checks each request.
 
-    Requests that it admits have ``reviewer`` and ``said`` in ``request.state``. Files under ``/static/`` are served to everyone.
+    Requests that it admits have ``reviewer`` and ``posted`` in ``request.state``. Files under ``/static/`` are served to everyone.
     """
 
     def __init__(self, app: ASGIApp, entrance: Entrance) -> None:
@@ -353,7 +353,7 @@ class RequestGuard:
             if isinstance(found, _No):
                 return _refusal(scope, found)
             posted = found
-        scope["state"] = {**scope.get("state", {}), "reviewer": reviewer, "said": posted}
+        scope["state"] = {**scope.get("state", {}), "reviewer": reviewer, "posted": posted}
         return None
 
     def _entered(self, scope: Scope) -> Response:

@@ -64,10 +64,10 @@ class Chosen:
     page: int = 1
 
     @classmethod
-    def of(cls, said: Mapping[str, str]) -> Chosen:
+    def from_parameters(cls, parameters: Mapping[str, str]) -> Chosen:
         """Build the choice from the parameters of an address; unknown parameters are ignored."""
-        given = {f.name: said.get(f.name, "")[:200] for f in fields(cls) if f.name != "page"}
-        page = said.get("page", "")
+        given = {f.name: parameters.get(f.name, "")[:200] for f in fields(cls) if f.name != "page"}
+        page = parameters.get("page", "")
         return cls(**given, page=max(1, int(page)) if page.isascii() and page.isdecimal() and len(page) < 6 else 1)
 
     @property
@@ -408,7 +408,7 @@ class PlanPages:
         """Show the queue, the current card and the verdicts of a plan."""
         plan, drafts = self._read(request)
         path = f"/plans/{plan.plan_hash}"
-        chosen = Chosen.of(request.query_params)
+        chosen = Chosen.from_parameters(request.query_params)
         found = chosen_queue(plan, drafts, chosen, called_rows(self._desk.store, plan))
         listed = queue_page(found, chosen, path)
         rows = [row for group in listed.groups for row in group.rows]
@@ -645,12 +645,12 @@ def _reviewer(request: Request) -> Reviewer:
 
 
 def _said(request: Request) -> Posted:
-    return request.state.said
+    return request.state.posted
 
 
-def _back(said: Posted) -> Chosen:
+def _back(posted: Posted) -> Chosen:
     """Return the filters that a form was sent with."""
-    return Chosen.of(dict(parse_qsl(said.form.get("query", [""])[0])))
+    return Chosen.from_parameters(dict(parse_qsl(posted.form.get("query", [""])[0])))
 
 
 def _drafts_json(drafts: Mapping[str, Draft]) -> dict[str, dict[str, str]]:

@@ -552,7 +552,7 @@ class ItemPut:
     state: State = "active"
 
     @classmethod
-    def of(
+    def from_arguments(
         cls, labels: Labels, key: str, value: Mapping[str, Any] | None, index: Index, fields: Sequence[str]
     ) -> ItemPut:
         """Build a put from the arguments of LangGraph.
@@ -672,7 +672,7 @@ class ItemWriter:
         return str(row[0])
 
     def _insert_vectors(self, connection: Connection, namespace: str, embedded: Sequence[tuple[str, str]]) -> None:
-        vectors = [self._vectors.of(text) for _, text in embedded]
+        vectors = [self._vectors.get(text) for _, text in embedded]
         connection.execute(_REGISTER_MODEL, (self._vectors.model, len(vectors[0])))
         written = [f"[{','.join(map(repr, vector.tolist()))}]" for vector in vectors]
         connection.execute(_VECTORS, (self._vectors.model, namespace, [id_ for id_, _ in embedded], written))

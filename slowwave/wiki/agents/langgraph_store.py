@@ -97,7 +97,7 @@ class SlowwaveStore(BaseStore):
         if not last:
             with self._store.connect("server") as connection:
                 return self._answers(connection, asked)
-        puts = [ItemPut.of(op.namespace, op.key, op.value, op.index, self._fields) for op in last.values()]
+        puts = [ItemPut.from_arguments(op.namespace, op.key, op.value, op.index, self._fields) for op in last.values()]
         with self._writing() as connection:
             known = _known(connection, self._slug)
             settings = known.settings if known else Settings.for_namespace({})

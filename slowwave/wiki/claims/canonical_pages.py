@@ -189,7 +189,7 @@ class PageShelf:
             folder = folders.get(fold_path(f"{folder}{part}"), f"{folder}{part}") + "/"
         return folder + name
 
-    def of(self, subjects: Collection[str], family: str) -> list[ShelvedPage]:
+    def find(self, subjects: Collection[str], family: str) -> list[ShelvedPage]:
         """Return the pages of a family whose frontmatter names one of these entities as subject, by path."""
         found = [page for id_ in subjects for page in self._of.get((id_, family), ())]
         return sorted(found, key=lambda page: (page.path, page.root))
@@ -348,14 +348,14 @@ class _Work:
     def candidates(self, one: _Wanted) -> list[ShelvedPage]:
         """Return the page at the subject's path, other pages that name it as their subject, and pages with its name."""
         named, _ = self.shelf.named(one.ref.family, self.slugs(one))
-        return [*self.shelf.at(one.ref.path), *self.shelf.of(one.subject.ids, one.ref.family), *named]
+        return [*self.shelf.at(one.ref.path), *self.shelf.find(one.subject.ids, one.ref.family), *named]
 
     def slugs(self, one: _Wanted) -> set[str]:
         return {one.ref.slug, slug_of(one.title)}
 
     def new_path(self, one: _Wanted) -> str:
         """Return the path of a new page, in the corpus of the page that it continues."""
-        base = next((p for p in self.shelf.of(one.subject.ids, one.ref.family) if not p.closed), None)
+        base = next((p for p in self.shelf.find(one.subject.ids, one.ref.family) if not p.closed), None)
         return self.shelf.new_path(one.ref.path, base.root if base else self.shelf.home)
 
     def elsewhere(self, one: _Wanted, min_claims: int) -> Sequence[ShelvedPage] | None:
@@ -364,7 +364,7 @@ class _Work:
         Returns None if several pages may be meant.
         """
         ids, family = one.subject.ids, one.ref.family
-        if any(not (page.closed or self.shelf.taken_over(page)) for page in self.shelf.of(ids, family)):
+        if any(not (page.closed or self.shelf.taken_over(page)) for page in self.shelf.find(ids, family)):
             return ()
         called, also = self.shelf.named(family, self.slugs(one))
         named = [page for page in called if page.subject in ("", *ids)]
@@ -397,7 +397,7 @@ class _Work:
         if page is not None and page.subject not in ("", *one.subject.ids):
             self.remark(f"{path} says that it is about somebody or something else, so it is left alone.", there)
             return
-        others = [p for p in self.shelf.of(one.subject.ids, one.ref.family) if p.path != path and not p.closed]
+        others = [p for p in self.shelf.find(one.subject.ids, one.ref.family) if p.path != path and not p.closed]
         base = page or next(iter(others), None)
         if base is None and sum(s.holds(self.now) for s in one.statements) < min_claims:
             found.too_few += 1
@@ -573,9 +573,9 @@ class _Work:
 
 def _prose_of(text: str) -> ProseWords:
     try:
-        return ProseWords.of(text[frontmatter(text).end :])
+        return ProseWords.from_body(text[frontmatter(text).end :])
     except UnreadableFile:  # such a page is left unchanged
-        return ProseWords.of("")
+        return ProseWords.from_body("")
 
 
 def _pages_of(subject: SubjectStatements) -> Iterable[_Wanted]:

@@ -50,7 +50,7 @@ class ClaimVectors(NamedTuple):
     vectors: Sequence[list[float]] = ()
     warning: str = ""
 
-    def of(self, place: int) -> list[float] | None:
+    def get(self, place: int) -> list[float] | None:
         """Return the vector of a text by its index, or None if there is none."""
         return self.vectors[place] if place < len(self.vectors) else None
 
@@ -248,7 +248,7 @@ class _Call:
                     page.first_line,
                     page.last_line,
                     self.settings.embedding_model,
-                    vectors.of(0),
+                    vectors.get(0),
                 ),
             )
         why = (
@@ -372,7 +372,7 @@ class _Call:
                 page.last_line,
                 self.settings.embedding_model,
             ),
-            *(vectors.of(0), vectors.of(1)),
+            *(vectors.get(0), vectors.get(1)),
         )
         return str(row["claim"])
 

@@ -165,7 +165,7 @@ class KnownNames:
         """Return name → id of its row; equal mappings find equal mentions."""
         return {" ".join(key): row.id for key, row in self._of.items()}
 
-    def of(self, key: str) -> NamedRow | None:
+    def get(self, key: str) -> NamedRow | None:
         """Return the row that a name from ``keys`` refers to."""
         return self._of.get(tuple(key.split(" ")))
 

@@ -86,11 +86,11 @@ def import_sessions(
     Raises ``ImportRefused``.
     """
     refuse_read_only(connection, [slug])
-    checks = [RowCheck.of(connection, path, on_error) for path in paths]
+    checks = [RowCheck.from_connection(connection, path, on_error) for path in paths]
     transcripts = [found for path, check in zip(paths, checks, strict=True) for found in read_transcripts(path, check)]
     pages = {session_path(found): found for found in transcripts}
     corpus = sessions_corpus(connection, slug)
-    layout, screening = profile(corpus.profile), Screening.of(connection)
+    layout, screening = profile(corpus.profile), Screening.from_connection(connection)
     skipped = [out for check in checks for out in check.skipped]
     counts: Counter[str] = Counter()
     tally = PageTally()

@@ -176,7 +176,7 @@ class _Sync:
         self._tally = PageTally()
         self._writer = PageWriter(connection, slug, corpus, LoadedVectors(embedder), self._tally)
         self._model = embedder.model
-        self._screening = Screening.of(connection)
+        self._screening = Screening.from_connection(connection)
         self._tombstones = load_tombstones(connection, corpus.namespace_id)
         self._documents: dict[str, tuple[str, str]] = {}
         """Path → id and hash of the live documents."""

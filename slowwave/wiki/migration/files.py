@@ -112,7 +112,7 @@ def source_folder(root: Path) -> SourceFolder:
         found = SourceFolder(root, root.stem or root.name)
         if root.suffix.lower() not in SUFFIXES:
             raise Refused(f"{root.name} is of no kind that is read ({', '.join(SUFFIXES)}). Nothing was planned.")
-        found.files[root.name] = FileMark.of(root.lstat())
+        found.files[root.name] = FileMark.from_stat(root.lstat())
         return found
     root = root.resolve()
     everything = profile("plain").model_copy(update={"include": ("**/*", "*"), "exclude": ()})

@@ -124,7 +124,7 @@ def migration(
             tell("classify", done, len(staging.pages))
     known = known_claims(snapshot)
     standing = known_pages(snapshot)
-    subjects = migrated_subjects(pages, MigratedSubjects.of(snapshot))
+    subjects = migrated_subjects(pages, MigratedSubjects.from_snapshot(snapshot))
     plans = [subject_plan(subject, known.get(subject.entity, ())) for subject in subjects]
     hashes = {page.place: _hash(page.text) for page in staging.pages}
     audited = audited_plan(plans, staging.label, {**standing, **hashes}, now)

@@ -82,7 +82,7 @@ class MigratedSubjects:
     by_alias: dict[tuple[Family, str], set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
-    def of(cls, snapshot: Snapshot | None) -> MigratedSubjects:
+    def from_snapshot(cls, snapshot: Snapshot | None) -> MigratedSubjects:
         """Return the entities of a snapshot; empty without a snapshot."""
         known = cls()
         if snapshot is None:

@@ -103,7 +103,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         "slowwave.wiki.operations.deep_pass:deep_pass",
         """Turn the changes that a model made in a scratch copy into items: versions, retired memories, claims, pages, the index.
 
-        It runs separately, as `slowwave dream-now NAMESPACE --deep --reason WHY`, weekly if it is switched on; within a night it plans
+        It runs separately, as `slowwave night NAMESPACE --deep`, weekly if it is switched on; within a night it plans
         nothing. Every change is checked against what the model was given, and no policy approves any of them.
         """,
         reads=(

@@ -62,7 +62,7 @@ class KnownSubjects:
     _asked: dict[tuple[str, str], Meant] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> KnownSubjects:
+    def from_snapshot(cls, snapshot: Snapshot) -> KnownSubjects:
         """Return the subjects of a snapshot; the snapshot is read at the first look-up."""
         return cls(snapshot)
 
@@ -423,7 +423,7 @@ class ClaimGroups:
     counts: Counter[str] = field(default_factory=Counter[str])
 
     @classmethod
-    def of(cls, snapshot: Snapshot, subjects: KnownSubjects) -> ClaimGroups:
+    def from_snapshot(cls, snapshot: Snapshot, subjects: KnownSubjects) -> ClaimGroups:
         """Load the claims of a snapshot."""
         return cls(known_claims(snapshot), subjects)
 

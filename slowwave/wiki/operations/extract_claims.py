@@ -430,13 +430,13 @@ def extract_claims(inputs: Inputs) -> Proposal:
     options = inputs.settings.options(OPERATION, ClaimOptions)
     found = finished_sessions(snapshot, options.may_claim)
     sessions = [read_session(page, options.may_claim) for page in found.pages]
-    known = KnownSubjects.of(snapshot)
+    known = KnownSubjects.from_snapshot(snapshot)
     naming = Naming(known, things_named(sessions))
     candidates = of_sessions(sessions, naming)
     writing = ClaimWriting(inputs.consolidator, inputs.budget, options.may_claim)
     candidates += writing.candidates(sessions, naming)
     of_page = of_pages(snapshot, naming, options.may_claim) if options.pages else []
-    groups = ClaimGroups.of(snapshot, known)
+    groups = ClaimGroups.from_snapshot(snapshot, known)
     candidates_by_now = [one for one in (*candidates, *of_page) if one.since <= snapshot.taken_at]
     wanted = without_rejected(snapshot, inputs.settings, OPERATION, groups.planned(candidates_by_now))
     planned, refused = _mutations(inputs, wanted)

@@ -305,7 +305,7 @@ class ProseWords:
     _names: frozenset[str]
 
     @classmethod
-    def of(cls, body: str) -> ProseWords:
+    def from_body(cls, body: str) -> ProseWords:
         """Parse a body without its head.
 
         A body with damaged block marks yields no text, because its blocks are not written either.
@@ -427,7 +427,7 @@ class _Said(NamedTuple):
     key: str
 
     @classmethod
-    def of(cls, claim: SubjectStatement) -> _Said:
+    def from_claim(cls, claim: SubjectStatement) -> _Said:
         return cls(claim, hook(claim.text, _LONGEST), flat(claim.text).casefold().rstrip(_ENDS))
 
 
@@ -476,8 +476,8 @@ def subject_page(
     claims.
     """
     admits = _admits(visibility, sensitivity)
-    admitted = [_Said.of(s) for s in statements if admits(s)]
-    own = own or ProseWords.of("")
+    admitted = [_Said.from_claim(s) for s in statements if admits(s)]
+    own = own or ProseWords.from_body("")
     standing = [s for s in reversed(admitted) if s.claim.holds(now)]
     fresh = [s for s in standing if not own.says(s.claim.text)]
     dated = [s for s in admitted if not own.dates(s.claim.text, "" if s.claim.holds(now) else _day(s.claim.until))]

@@ -17,6 +17,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ask, remember
+from tests.permitting import accept_operations
 from tests.snapshots import make_snapshot, uid
 
 accept_external_edits = PLANNERS["accept_external_edits"]
@@ -138,12 +139,12 @@ def test_a_second_night_has_nothing_to_do(store: Store) -> None:
     remember(
         store,
         "acme",
-        {"auto_approve": ["accept_external_edits"]},
         memories=[
             {"id": "m", "kind": "episodic", "current_version_id": "v", "attributes": {"z": 1, "dreamed_at": "x", "ä": None}}
         ],
         memory_versions=[{"id": "v", "memory_id": "m", "content": REPORT}],
     )  # fmt: skip
+    accept_operations(store, "acme", ["accept_external_edits"], accepted_by="mara")
     done = slowwave.dream("acme", "apply", ops="accept_external_edits", store=store)
     assert done.run.counts["applied"] == 1
     ((attributes,),) = ask(store, "SELECT attributes FROM memory.memories")

@@ -19,6 +19,7 @@ from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ask, remember, unit
+from tests.permitting import accept_operations
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 reembed = PLANNERS["reembed"]
@@ -127,13 +128,13 @@ def test_on_the_store_a_second_night_has_nothing_to_do(store: Store) -> None:
     remember(
         store,
         "acme",
-        {"auto_approve": ["reembed"]},
         documents=[{"id": "d"}],
         chunks=[{"id": "c", "document_id": "d", "content": "Harbor Freight repairs the crane."}],
         memories=[{"id": m, "kind": "episodic", "current_version_id": f"v {m}"} for m in ("seen", "bare")],
         memory_versions=[{"id": f"v {m}", "memory_id": m, "content": f"{m} memory"} for m in ("seen", "bare")],
         memory_vectors=[{"id": "seen", "vector": unit(1.0)}],
     )
+    accept_operations(store, "acme", ["reembed"], accepted_by="mara")
     assert slowwave.dream("acme", "apply", ops="reembed", store=store).run.counts["applied"] == 2
     assert ask(store, "SELECT count(*) FROM memory.chunk_vectors") == [(1,)]
     again = slowwave.dream("acme", ops="reembed", store=store)
@@ -149,13 +150,13 @@ def test_passage_of_a_speaker_is_embedded_with_the_name_and_records_it(store: St
     remember(
         store,
         "acme",
-        {"auto_approve": ["reembed"]},
         documents=[{"id": "d", "title": "Talk"}],
         chunks=[
             {"id": name, "document_id": "d", "ordinal": n, "content": "The green one is mine.", "speaker": name or None}
             for n, name in enumerate(["Jon", ""])
         ],
     )
+    accept_operations(store, "acme", ["reembed"], accepted_by="mara")
     assert slowwave.dream("acme", "apply", ops="reembed", store=store).run.counts["applied"] == 2
     held = ask(
         store, "SELECT c.speaker, v.speaker, v.vector::text FROM memory.chunk_vectors v JOIN memory.chunks c USING (id)"

@@ -80,7 +80,7 @@ def test_completed_by_an_approver_by_a_policy_and_with_nothing_to_decide(store: 
     assert (signed.outcome, counts_of(signed), len(signed.apply_runs)) == ("completed", (4, 4), 1)
     nothing = dream_now(slug, "again", "apply", OPS, "mara", store=store)
     assert (nothing.outcome, nothing.apply_runs, counts_of(nothing)) == ("completed", (), (0, 0))
-    other = forgetful(store, "zebra", rows=3, auto_approve=[OPS])
+    other = forgetful(store, "zebra", rows=3, policy=True)
     by_policy = dream_now(other, "now", "apply", OPS, store=store)
     assert (by_policy.outcome, counts_of(by_policy)) == ("completed", (3, 3))
 

@@ -145,8 +145,8 @@ def test_apply_without_a_signature_waits_for_one(store: Store) -> None:
 
 
 def test_a_policy_approves_what_it_names(store: Store) -> None:
-    """With auto_approve nobody needs to sign."""
-    slug = forgetful(store, auto_approve=[OPS])
+    """With an accepted policy no person needs to approve."""
+    slug = forgetful(store, policy=True)
     result = slowwave.dream(slug, "apply", ops=OPS, store=store)
     assert (result.state, of(result).applied) == ("completed", 12)
     assert ask(store, "SELECT approver FROM night.approvals") == [("policy",)]
@@ -154,7 +154,7 @@ def test_a_policy_approves_what_it_names(store: Store) -> None:
 
 def test_no_policy_signs_a_dry_run(store: Store) -> None:
     """What is signed would be applied by whoever looks for approvals next, and a dry-run writes no memory."""
-    slug = forgetful(store, auto_approve=[OPS])
+    slug = forgetful(store, policy=True)
     result = slowwave.dream(slug, "dry-run", ops=OPS, store=store)
     assert result.state == "awaiting_approval"
     assert waiting_approvals(store, slug) == []
@@ -162,7 +162,7 @@ def test_no_policy_signs_a_dry_run(store: Store) -> None:
 
 def test_failed_probes_refuse_unless_somebody_says_why(store: Store) -> None:
     """A plan that changes too much is not signed by habit."""
-    slug = forgetful(store, rows=40, blast_radius_share=0.0, blast_radius_rows=0, auto_approve=[OPS])
+    slug = forgetful(store, rows=40, blast_radius_share=0.0, blast_radius_rows=0, policy=True)
     scope = DreamScope(op_kinds=frozenset({"dedupe_entities", OPS}))
     _twins(store, slug)
     with pytest.raises(Refused, match="did not pass its probes"):
@@ -176,7 +176,7 @@ def test_failed_probes_refuse_unless_somebody_says_why(store: Store) -> None:
 
 def test_defect_c16_default_mode_and_every_field_of_the_scope_are_read(store: Store) -> None:
     """khora reads one of five fields, and never its default mode."""
-    slug = forgetful(store, default_mode="apply", auto_approve=[OPS])
+    slug = forgetful(store, default_mode="apply", policy=True)
 
     def planned(**scope: Any) -> int:
         return of(slowwave.dream(slug, "dry-run", DreamScope(**scope), ops=OPS, store=store)).planned
@@ -365,7 +365,7 @@ def test_defect_c7_a_stuck_run_is_named_until_it_is_given_up(store: Store, mode:
     gone = dead_run(store, slug, mode, state, 61)
     before = row_of(store, gone)
     assert slowwave.dream_status(gone, store=store).stuck
-    with pytest.raises(DreamRunStuckError, match=f"{gone} .*--abandon") as stuck:
+    with pytest.raises(DreamRunStuckError, match=f"{gone} .*`abandon=True`") as stuck:
         slowwave.dream(slug, ops=OPS, store=store)
     assert (stuck.value.run_id, 60 < stuck.value.heartbeat_age_seconds < 90) == (gone, True)
     assert row_of(store, gone) == before, "naming it changes nothing"

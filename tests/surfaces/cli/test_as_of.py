@@ -10,7 +10,7 @@ from tests.surfaces.cli.conftest import Run
 
 
 def test_the_command_shows_it(store: Store, run: Run) -> None:
-    """As a table and as JSON, with a word to look for; what is no instant is refused."""
+    """As a table and as JSON, with a word to look for; a text that is not an instant is refused."""
     namespace, then = before(store)
     night(store, namespace)
     code, out, _ = run("as-of", SLUG, then.isoformat(), "--text", "archived", "--json")
@@ -24,7 +24,7 @@ def test_the_command_shows_it(store: Store, run: Run) -> None:
     for wrong in ("last Tuesday", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", ""):
         code, _, err = run("as-of", SLUG, wrong)
         assert code == 2
-        assert "is no instant" in err
+        assert "is not an instant" in err
     code, _, err = run("as-of", SLUG, "2026-01-01", "--text", "\udcff")
     assert (code, "UTF-8" in err) == (2, True)
     assert run("as-of", SLUG, "2026-01-01", "--limit", "9" * 20)[0] == 2

@@ -123,7 +123,7 @@ def test_refusals_are_sentences_with_exit_code_2(store: Store, run: Run) -> None
         (("plans", "list", "nobody"), "There is no namespace 'nobody'"),
         (("runs", "cancel", "000"), "The first 4 characters are the least"),
         (("import", "messages", "absent.jsonl"), "absent.jsonl cannot be read (No such file or directory). Nothing"),
-        (("apply", world.slug), "waits for approval"),
+        (("apply", world.slug), "is not approved"),
         (("undo", "last"), "no apply run"),
         (("undo", world.slug, "last"), f"runs tail {world.slug}"),
         (("undo", world.slug, "0000"), f"runs tail {world.slug}"),
@@ -200,7 +200,7 @@ def test_what_an_undo_leaves_is_named(store: Store, run: Run) -> None:
     code, _, err = run("undo", slug, "last")
     assert (code, "--leave-changed" in err) == (2, True)
     code, out, _ = run("undo", slug, "last", "--leave-changed")
-    assert (code, f"1 item stays, as later changes stand on what was written: {kept.id[:8]}." in out) == (0, True)
+    assert (code, f"1 item stays applied, because rows have changed since: {kept.id[:8]}." in out) == (0, True)
 
 
 def test_what_is_done_is_not_said_to_wait(store: Store, run: Run, tmp_path: Path) -> None:
@@ -210,11 +210,11 @@ def test_what_is_done_is_not_said_to_wait(store: Store, run: Run, tmp_path: Path
     run("plans", "approve", slug, review.plan.plan_hash, "--approver", "mara")
     assert run("apply", slug)[1].splitlines()[0].endswith(f"completed: {len(review.decided)} applied.")
     code, _, err = run("apply", slug)
-    assert (code, "waits for approval" in err) == (2, False)
-    assert f"{len(review.asked)} questions of it wait for a person: `slowwave plans show {slug}`" in err
+    assert (code, "is not approved" in err) == (2, False)
+    assert f"It has {len(review.asked)} questions to answer: `slowwave plans show {slug}`" in err
     assert "Undoing" in run("undo", slug, "last")[1]
     out = run("undo", slug, "last")[1]
-    assert ("Undoing" in out, "was left to take back" in out) == (False, True)
+    assert ("Undoing" in out, "was left to undo" in out) == (False, True)
     (tmp_path / "none.jsonl").write_text("")
     assert run("import", "messages", str(tmp_path / "none.jsonl"))[1].endswith("holds no rows. Nothing was imported.\n")
 

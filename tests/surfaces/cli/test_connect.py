@@ -91,15 +91,15 @@ def test_night_of_a_table_without_vectors_names_what_did_not_run(store: Store, r
     code, out, _ = run("night", "notes-anna")
     shown = " ".join(out.split())
     assert code == 0
-    assert "No memory of notes-anna has a vector, which " in shown
-    assert "dedupe_memories" in shown.split("has a vector, which ")[1].split("need")[0]
+    assert "No memory of notes-anna has a vector, so nothing was compared by " in shown
+    assert "dedupe_memories" in shown.split("nothing was compared by ")[1].split(".")[0]
     assert "slowwave connect table --file BINDING.toml --name notes --embedding-model MODEL" in shown
-    assert "Without vectors contradictions, resolve_conflicts compared no memories by meaning" in shown
+    assert "Without vectors contradictions, resolve_conflicts did not compare memories by meaning" in shown
     code, out, _ = run("night", "ALL", "--force")
     shown = " ".join(out.split())
-    assert "Did not run where no memory has a vector: " in shown
+    assert "Did not run, because no memory has a vector: " in shown
     assert (
-        "Compared no memories by meaning, for want of vectors: contradictions 2, resolve_conflicts 2 (namespaces)."
+        "Did not compare by meaning, because no memory has a vector: contradictions 2, resolve_conflicts 2 (namespaces)."
         in shown
     )
     assert "contradictions" not in shown.split("Found by audits: ")[1].split(". ")[0], (

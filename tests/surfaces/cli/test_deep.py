@@ -7,9 +7,11 @@ from threading import Thread
 
 import pytest
 
+import slowwave
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
 from slowwave.surfaces.api.outcomes import DreamOutcome, deep_now
+from tests.dreamers import dead_run
 from tests.memories import ask
 from tests.surfaces.cli.conftest import Run
 from tests.waiting import until
@@ -24,7 +26,7 @@ def test_3_5_deep_from_the_question_to_the_run_that_is_shown(
 ) -> None:
     """The model is the one of the settings; the reason is kept; files and turns are shown; the plan is one like a night's."""
     world(store)
-    asked = ("dream-now", SLUG, "--deep", "--reason", "four decisions today")
+    asked = ("night", SLUG, "--deep", "--reason", "four decisions today")
     code, out, _ = run(*asked)
     assert (code, "WRITER_ENDPOINT" in out) == (1, True)
     with script(DROP, "Done.") as (_, server):
@@ -39,9 +41,25 @@ def test_3_5_deep_from_the_question_to_the_run_that_is_shown(
     assert "retire" in run("plans", "show", SLUG)[1]
     code, out, _ = run("runs", "kill", found["run_id"])
     assert (code, "nothing to stop" in out) == (0, True)
-    assert run("dream", SLUG, "--resume-from", "last")[0] == 0, "its plan is what there is to go on with"
-    for more in (["--ops", "census"], ["--mode", "apply"], ["--by", "mara"]):
-        assert run(*asked, *more)[0] == 2
+    for more in (["--ops", "census"], ["--since", "2026-01-01"], ["--now", "2026-01-01"], ["--force"], ["--verbose"]):
+        code, _, err = run(*asked, *more)
+        assert (code, "--deep accepts only" in err) == (2, True)
+    assert run("night", "ALL", "--deep")[0] == 2
+
+
+def test_deep_exit_code_is_2_when_another_run_holds_the_namespace(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world(store)
+    monkeypatch.setenv("SLOWWAVE_WRITER_ENDPOINT", "http://127.0.0.1:9")  # nothing is sent
+    dead_run(store, SLUG, "apply", "applying", 1)
+    code, out, _ = run("night", SLUG, "--deep", "--wait", "0.1")
+    assert (code, "locked" in out, "reason" in out) == (2, True, False)
+    ask(store, "DELETE FROM night.runs")
+    ask(store, "UPDATE memory.namespaces SET settings = '{\"enabled\": false}'")
+    code, out, _ = run("night", SLUG, "--deep", "--json")
+    assert (code, json.loads(out)["gate"]) == (0, "disabled")
+    assert run("night", "nobody", "--deep")[0] == 2
 
 
 def test_3_5_deep_kill_takes_force_and_stops_the_model(store: Store, run: Run) -> None:
@@ -60,8 +78,8 @@ def test_3_5_deep_kill_takes_force_and_stops_the_model(store: Store, run: Run) -
         thread.join(60)
         assert len(server.requests) == 1
     assert found[0].run_id == run_id
-    code, _, err = run("dream", SLUG, "--resume-from", run_id)
-    assert (code, "scratch copy is gone" in err) == (2, True)
+    with pytest.raises(Refused, match=rf"scratch copy is gone.*slowwave night {SLUG} --deep"):
+        slowwave.dream(SLUG, resume_from=run_id, store=store)
 
 
 def test_deep_a_timeout_ends_a_pass_as_a_person_would(store: Store) -> None:

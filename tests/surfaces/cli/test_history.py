@@ -26,8 +26,9 @@ def test_the_figures_of_consolidations_are_those_of_what_stands(store: Store, ru
         memory_versions=[{"id": f"v{n}", "memory_id": n, "content": text} for n, text in TALES.items()],
         memory_vectors=[{"id": n, "vector": unit(1.0, 0.1 * k)} for k, n in enumerate(TALES)],
     )
-    asked = ("dream", slug, "--ops", "consolidate_clusters", "--mode", "apply", "--by", "mara", "--json")
-    assert run(*asked)[0] == 0
+    plan_hash = json.loads(run("night", slug, "--ops", "consolidate_clusters", "--json")[1])["plan_hash"]
+    assert run("plans", "approve", slug, plan_hash, "--by", "mara")[0] == 0
+    assert run("apply", slug)[0] == 0
     applied, planned = json.loads(run("history", slug, "--json")[1])
     found = applied["consolidations"]
     assert planned["consolidations"] == {}

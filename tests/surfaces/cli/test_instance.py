@@ -108,7 +108,7 @@ def test_an_instance_that_fails_is_one_line_and_the_night_stands(
     assert code == 0
     assert slug in out
     assert other in out
-    assert err.count("Dagster was not told") == 1
+    assert err.count("not reported to Dagster") == 1
     assert str(home) in err
     assert "hunter2" not in err
 
@@ -122,7 +122,7 @@ def test_a_real_instance_whose_database_is_not_there_is_no_obstacle(run: Run, st
     code, out, err = run("night", slug)
     assert code == 0
     assert "awaiting_approval" in out
-    assert "Dagster was not told" in err
+    assert "not reported to Dagster" in err
     assert "hunter2" not in err
 
 

@@ -54,8 +54,6 @@ def test_who_decides_is_named_by_the_same_option_everywhere() -> None:
     }
     assert {opts[0] for opts in names.values()} == {"--by"}
     assert {name: opts[1] for name, opts in names.items() if len(opts) > 1} == {
-        "dream": "--approver",
-        "dream-now": "--approver",
         "plans approve": "--approver",
         "review": "--as",
     }
@@ -91,7 +89,7 @@ def test_a_plan_is_followed_by_what_is_printed_alone(store: Store, run: Run, fai
         assert ("--force" in command) == (verb == "plans approve" and bool(failed))
         code, text, err = run(*shlex.split(command)[1:])
         assert code == 0, f"{command}: {err}"
-    assert f"took back {len(plan.items) - 1} items" in text
+    assert f"undid {len(plan.items) - 1} items" in text
     assert json.loads(run("digest", world.slug, "--json")[1]) == before
     assert before["namespace"] == world.slug
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.migrate import INITIAL, LAST_FORMER
 from tests.bindings.clients import run_as_owner
+from tests.clusters import at_revision
 from tests.surfaces.cli.conftest import Run
 from tests.wiki.migration.folders import folder, page
 
@@ -65,22 +67,22 @@ def test_migrate_prints_what_it_created_or_ran(store: Store, run: Run, monkeypat
     )
 
 
-def test_migrate_of_the_last_former_schema_prints_which_migration_replaces_it(store: Store, run: Run) -> None:
-    """No migration ran, and the second time the database is up to date."""
-    run_as_owner(store, f"UPDATE night.alembic_version SET version_num = '{LAST_FORMER}'")
-    code, out, err = run("migrate")
-    text = " ".join(out.split())
-    assert (
-        code,
-        f"is that of {INITIAL}, which replaces the migrations until {LAST_FORMER}" in text,
-        "Ran" in text,
-    ) == (
-        0,
-        True,
-        False,
-    ), err
-    code, out, _ = run("migrate")
-    assert (code, "is up to date" in out) == (0, True)
+def test_migrate_of_the_last_former_schema_prints_which_migration_replaces_it(
+    postgres: server.Server, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the later migrations ran, and the second time the database is up to date."""
+    with at_revision(postgres, INITIAL) as store:
+        monkeypatch.setenv("SLOWWAVE_DATABASE_URL", store.owner)
+        run_as_owner(store, f"UPDATE night.alembic_version SET version_num = '{LAST_FORMER}'")
+        code, out, err = run("migrate")
+        text = " ".join(out.split())
+        assert (
+            code,
+            f"is that of {INITIAL}, which replaces the migrations until {LAST_FORMER}" in text,
+            "Ran 1 migration on" in text,
+        ) == (0, True, True), err
+        code, out, _ = run("migrate")
+        assert (code, "is up to date" in out) == (0, True)
 
 
 def test_one_verb_two_uses(store: Store, run: Run) -> None:
@@ -88,6 +90,6 @@ def test_one_verb_two_uses(store: Store, run: Run) -> None:
     code, out, _ = run("migrate")
     assert (code, "is up to date" in out) == (0, True)
     code, _, err = run("migrate", "folder")
-    assert (code, "names the folder and the namespace" in err) == (2, True)
+    assert (code, "Name the folder and the namespace" in err) == (2, True)
     code, _, err = run("migrate", "no/such/[bold]folder[/]", "acme")
     assert (code, "no/such/[bold]folder[/]" in err) == (2, True)

@@ -43,7 +43,7 @@ def test_set_namespace_to_disabled_ends_its_nights(store: Store, run: Run) -> No
     toy(store, "harbour")
     assert run("namespace", "set", "harbour", "enabled=false")[0] == 0
     code, _, err = run("night", "harbour")
-    assert (code, "enabled" in err) == (1, True)
+    assert (code, "enabled" in err) == (2, True)
 
 
 def test_remove_deletes_an_empty_namespace_and_keeps_history(store: Store, run: Run) -> None:

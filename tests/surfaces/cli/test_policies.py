@@ -9,7 +9,7 @@ import re
 import pytest
 
 from slowwave.store.connect import Store
-from tests.memories import ask
+from tests.memories import ask, remember
 from tests.plans.review.reviews import asking_of_a_kind
 from tests.plans.review.test_rules import TEN, answer, likeliest
 from tests.surfaces.cli.conftest import Run
@@ -49,3 +49,25 @@ def test_answers_teach_a_rule_that_is_accepted_and_revoked(
         ("yes", 0, 0),
         ("no", 0, 0),
     ]
+
+
+def test_policy_for_low_risk_changes_is_accepted_listed_and_revoked(store: Store, run: Run) -> None:
+    """The former setting is reported with this command."""
+    remember(store, "acme", {"auto_approve": ["gc_references"]}, memories=[])
+    assert "slowwave policies accept NAMESPACE OPERATION --by NAME" in run("status")[2].replace("\n", " ")
+    accept = ("policies", "accept", "acme", "gc_references", "archive_stale", "--per-night", "40")
+    code, _, problem = run(*accept)
+    assert (code, "--by NAME" in problem) == (2, True)
+    assert "setting is not a person" in run(*accept, "--by", "setting")[2]
+    assert "makes no low-risk change" in run("policies", "accept", "acme", "purge_expired", "--by", "mara")[2]
+    code, out, _ = run(*accept, "--by", "mara")
+    assert (code, "Accepted: Low-risk changes by archive_stale, gc_references, 40 a night" in out) == (0, True)
+    assert "of this kind already" in run(*accept, "--by", "otto")[2]
+    (command,) = re.findall(r"slowwave (policies revoke \S+ \S+) --by", out)
+    assert "no questions, low risk · 40 a night at most · approved 0" in run("policies", "list", "acme")[1]
+    assert run(*command.split(), "--by", "otto", "--reason", "too early")[0] == 0
+    (shown,) = json.loads(run("policies", "list", "--json")[1])
+    assert (shown["kind"], shown["revoked_by"]) == (
+        {"operations": ["archive_stale", "gc_references"], "risk": "low"},
+        "otto",
+    )

@@ -13,7 +13,7 @@ from slowwave.night.undo import undo_run
 from slowwave.operations import operations
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
-from slowwave.surfaces.cli.nights import score_night
+from slowwave.surfaces.cli.demo import score_night
 from slowwave.surfaces.demo import NAMESPACES, found_against_planted, generate
 from tests.permitting import approve
 

@@ -27,8 +27,8 @@ def app(entrance: Entrance) -> Starlette:
     """An app that says who asks and what they say; one route fails with memory text in its message."""
 
     async def echo(request: Request) -> JSONResponse:
-        said = request.state.said
-        return JSONResponse({"name": request.state.reviewer.name, "form": said.form, "body": said.body})
+        posted = request.state.posted
+        return JSONResponse({"name": request.state.reviewer.name, "form": posted.form, "body": posted.body})
 
     async def fails(_: Request) -> JSONResponse:
         raise ValueError("Mara's salary is 90,000")

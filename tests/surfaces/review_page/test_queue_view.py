@@ -20,11 +20,13 @@ def test_a_sample_reaches_from_the_least_to_the_most_probable() -> None:
 
 def test_an_address_chooses_what_there_is_and_comes_back_as_it_was() -> None:
     """What is none of ours is not passed on: it could lead elsewhere."""
-    chosen = Chosen.of({"risk": "high", "text": "a&b=c", "page": "3", "next": "//evil.example", "sort": ""})
+    chosen = Chosen.from_parameters(
+        {"risk": "high", "text": "a&b=c", "page": "3", "next": "//evil.example", "sort": ""}
+    )
     assert chosen == Chosen(text="a&b=c", risk="high", page=3)
     assert chosen.query(item="x") == "text=a%26b%3Dc&risk=high&page=3&item=x"
     assert (chosen.narrow, chosen.at(1).query()) == (1, "text=a%26b%3Dc&risk=high")
-    assert [Chosen.of({"page": page}).page for page in ("", "0", "-1", "x", "²", "9" * 40)] == [1] * 6
+    assert [Chosen.from_parameters({"page": page}).page for page in ("", "0", "-1", "x", "²", "9" * 40)] == [1] * 6
 
 
 def test_a_row_says_open_until_somebody_answers() -> None:

@@ -21,7 +21,7 @@ def read(tmp_path: Path, store: Store) -> Any:
         file = tmp_path / "talk.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         with store.connect("reader") as connection:
-            return read_transcripts(file, RowCheck.of(connection, file, "stop"))
+            return read_transcripts(file, RowCheck.from_connection(connection, file, "stop"))
 
     return of
 

@@ -35,7 +35,7 @@ def test_what_stands_in_its_source_passes_and_gets_its_pages(tmp_path: Path) -> 
     assert {"canonical": True, "type": "person", "status": "active"}.items() <= read.fields.values.items()
     assert "missing_sections" not in read.fields.values
     assert "- 2026-02-03: Mara bought the Heron. (`sources/imported/old/claims/person-mara-" in subject.canonical.text
-    words = ProseWords.of(read.text.partition("---\n")[2].partition("---\n")[2])
+    words = ProseWords.from_body(read.text.partition("---\n")[2].partition("---\n")[2])
     assert all(words.says(c.statement) and words.dates(c.statement) for c in subject.plan.claims)
     assert words.names(subject.evidence.place)  # a night has nothing to add to it
     sha = plan.claims[0].sources[0].page.page.sha256[:12]

@@ -56,7 +56,7 @@ def test_a_short_name_of_several_means_none_of_them(tmp_path: Path) -> None:
 def test_subjects_that_the_namespace_knows(names: list[str], entity: str, may_be: int, tmp_path: Path) -> None:
     """One entity of the name is the subject; several may be it, and nothing is decided."""
     rows = [{"id": uid(f"{name}-{n}"), "name": name, "entity_type": "PERSON"} for n, name in enumerate(names)]
-    known = MigratedSubjects.of(make_snapshot(entities=rows))
+    known = MigratedSubjects.from_snapshot(make_snapshot(entities=rows))
     pages = [
         classified_page(p)
         for p in staged(tmp_path, {"people/mara.md": page("person", "Mara Lind", "Mara sails.")}).pages

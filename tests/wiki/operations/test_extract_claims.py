@@ -266,7 +266,7 @@ def test_entities_are_not_read_where_nobody_claims_anything() -> None:
     without = replace(
         snapshot, tables={n: t for n, t in snapshot.tables.items() if n not in ("entities", "entity_aliases")}
     )
-    subjects = KnownSubjects.of(without)
+    subjects = KnownSubjects.from_snapshot(without)
     with pytest.raises(SnapshotError, match="entities"):
         subjects.meant("Mara")
     assert not plan(without).items

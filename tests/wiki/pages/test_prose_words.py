@@ -57,27 +57,27 @@ Began in May (`notes/may.md`)
 )
 def test_a_statement_stands_where_whole_sentences_have_its_words(statement: str, says: bool, dates: bool) -> None:
     """Not in a part of one, in a heading, in a comment or in a block; in the timeline alone where it is dated."""
-    words = ProseWords.of(BODY)
+    words = ProseWords.from_body(BODY)
     assert (words.says(statement), words.dates(statement)) == (says, dates)
 
 
 def test_a_hostile_page_is_read_in_linear_time() -> None:
     """Runs of one character that a rule looks for, and nothing behind them: a rule that tried each place would never end."""
     for run in ("_", ".", " ", "*", "[", "(`", "<!--", "> ", "[["):
-        assert not ProseWords.of(f"# a{run * 200_000}b\n\na{run * 200_000}b").says("Tea.")
+        assert not ProseWords.from_body(f"# a{run * 200_000}b\n\na{run * 200_000}b").says("Tea.")
 
 
 def test_what_has_ended_is_dated_by_the_day_of_its_end() -> None:
     """Else the page would not say that it has."""
-    words = ProseWords.of(BODY)
+    words = ProseWords.from_body(BODY)
     assert [words.dates("Tea _at_ four.", day) for day in ("2026-03-01", "2026-04-01")] == [True, False]
 
 
 def test_places_are_named_as_they_are_written_and_a_damaged_page_says_nothing() -> None:
-    words = ProseWords.of(BODY)
+    words = ProseWords.from_body(BODY)
     assert [words.names(place) for place in ("people/mara.md", "sources/imported/old.md", "people")] == [
         True,
         True,
         False,
     ]
-    assert not ProseWords.of(BODY.replace("<!-- slowwave:end -->", "")).says("Async-first.")
+    assert not ProseWords.from_body(BODY.replace("<!-- slowwave:end -->", "")).says("Async-first.")

@@ -101,14 +101,14 @@ def test_what_stands_on_the_page_is_left_out_and_so_is_evidence_that_it_names() 
     claims = [said("a", "Tea.", documents=("one",)), said("b", "Cake.", month=2, documents=("two",))]
     places = {"one": EvidencePlace("notes/tea.md"), "two": EvidencePlace("notes/cake.md")}
     body = "Tea.\n\n## Timeline\n\n- 2026-01-01: Tea. (`notes/tea.md`)\n"
-    page = subject_page(PROJECT, "project", claims, places, NOW, own=ProseWords.of(body))
+    page = subject_page(PROJECT, "project", claims, places, NOW, own=ProseWords.from_body(body))
     assert set(page.contents) == {"Summary", "Current State", "Timeline", "Evidence"}
     assert not any("Tea." in content or "tea.md" in content for content in page.contents.values())
-    assert subject_page(PROJECT, "project", claims[:1], places, NOW, own=ProseWords.of(body)).contents == {}
-    undated = subject_page(PROJECT, "project", claims, places, NOW, own=ProseWords.of("Tea."))
+    assert subject_page(PROJECT, "project", claims[:1], places, NOW, own=ProseWords.from_body(body)).contents == {}
+    undated = subject_page(PROJECT, "project", claims, places, NOW, own=ProseWords.from_body("Tea."))
     assert "Tea." in undated.contents["Timeline"]
     sides = [replace(claims[0], against=(claims[1].id,)), replace(claims[1], against=(claims[0].id,))]
-    both = subject_page(PROJECT, "project", sides, places, NOW, own=ProseWords.of("Tea. Cake."))
+    both = subject_page(PROJECT, "project", sides, places, NOW, own=ProseWords.from_body("Tea. Cake."))
     assert set(both.contents) == {CONTRADICTIONS, "Timeline", "Evidence"}
 
 
