@@ -28,7 +28,7 @@ from slowwave.night.followers import followers
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
 from slowwave.operations import operations
-from slowwave.plans.gate import approve
+from tests.permitting import approve
 from slowwave.sources.pipeline import import_messages
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest

@@ -186,6 +186,29 @@ def test_items_without_permit_are_refused_by_policy_person_and_batch(
     monkeypatch.setattr("slowwave.night.executor.permits", lambda: nothing)
     counts = apply_approval(store, signed.id).counts
     assert (counts["applied"], counts["failed"]) == (0, len(signed.item_ids))
+    monkeypatch.undo()
+    again = approve(store, world.slug, plan.plan_hash, approver="mara", items=signed.item_ids)
+    assert apply_approval(store, again.id).counts["applied"] == len(signed.item_ids), (
+        "failed items can be approved again"
+    )
+
+
+def test_policy_approves_no_part_of_plan_that_failed_its_probes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even a part that would pass by itself, so it is not judged."""
+    world = new_world(store)
+    _, forced = write_a_plan(store, world, needs_force=["no"])
+    monkeypatch.setattr(gate, "_sign", lambda *_, **named: pytest.fail("approved"))
+    assert approve_by_policy(store, world.slug, forced.plan_hash, Settings(auto_approve=("archive_stale",))) is None
+
+
+def test_revocation_needs_valid_name_and_finds_approval_by_four_characters(store: Store) -> None:
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    signed = approve(store, world.slug, plan.plan_hash, approver="mara")
+    with pytest.raises(Refused, match="must be named"):
+        gate.revoke(store, world.slug, signed.id, revoked_by="", reason="too early")
+    done = gate.revoke(store, world.slug, signed.id[:4], revoked_by="mara", reason="too early")
+    assert done.approval_ids == (signed.id,)
 
 
 def test_an_unknown_item_is_refused(store: Store) -> None:
