@@ -235,8 +235,7 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
     "plans/probes/test_recall.py": {
         "recall_floor": "test_a_harmful_plan_is_flagged",
     },
-    "plans/test_gate.py": {
-    },
+    "plans/test_gate.py": {},
     "regressions/test_08_two_databases.py": {
         "snapshot_keep_nights": "test_two_databases_keep_their_own_snapshots",
     },

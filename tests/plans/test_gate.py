@@ -193,14 +193,6 @@ def test_items_without_permit_are_refused_by_policy_person_and_batch(
     )
 
 
-def test_policy_approves_no_part_of_plan_that_failed_its_probes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even a part that would pass by itself, so it is not judged."""
-    world = new_world(store)
-    _, forced = write_a_plan(store, world, needs_force=["no"])
-    monkeypatch.setattr(gate, "_sign", lambda *_, **named: pytest.fail("approved"))
-    assert approve_by_policy(store, world.slug, forced.plan_hash, Settings(auto_approve=("archive_stale",))) is None
-
-
 def test_revocation_needs_valid_name_and_finds_approval_by_four_characters(store: Store) -> None:
     world = new_world(store)
     _, plan = write_a_plan(store, world)
