@@ -6,7 +6,7 @@ follows. Apply is a job and never an asset, because whatever can be materialized
 asset for the same reason: jobs report it.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
@@ -25,13 +25,13 @@ from slowwave.dagster.events import (
 from slowwave.dagster.layout import (
     DEFAULT,
     Layout,
-    error_text,
     level_now,
     namespaces,
     redacted_errors,
     reported_failures,
 )
 from slowwave.errors import DreamDisabledError, SlowwaveError
+from slowwave.night.run_events import in_words, says_itself
 from slowwave.operations import AUDITS, Operation, operations
 from slowwave.plans.signatures import read_rule
 from slowwave.snapshots.models import SqlModel, load_models
@@ -80,8 +80,8 @@ def night_assets(layout: Layout, nights_per_run: int) -> dg.AssetsDefinition:
         name="night",
         specs=[
             _snapshot_spec(layout),
-            *(_model_spec(layout, m) for m in models),
-            *(_operation_spec(layout, o) for o in made),
+            *(_model_spec(layout, model) for model in models),
+            *(_operation_spec(layout, one) for one in made),
             _plan_spec(layout),
         ],
         check_specs=[
@@ -104,9 +104,17 @@ def night_assets(layout: Layout, nights_per_run: int) -> dg.AssetsDefinition:
             yield from planned_nights(
                 context, store, layout, context.partition_keys, ops=ops, force=True, only=selected
             )
-        else:
-            for name in context.partition_keys:
-                yield from _looked_at(context, store, layout, name, chosen, ops, selected)
+            return
+        failed: dict[str, str] = {}
+        for name in context.partition_keys:
+            try:
+                yield from _selected_operations(context, store, layout, name, chosen, ops=ops, only=selected)
+            except dg.Failure as failure:
+                if len(context.partition_keys) == 1:
+                    raise
+                context.log.error(f"{name}: {failure.description}")
+                failed[name] = str(failure.description)
+        _fail_with(failed, len(context.partition_keys))
 
     return night
 
@@ -132,9 +140,10 @@ def planned_nights(
     if not names:
         return
     keep_connections(context.instance)
-    failed: dict[str, SlowwaveError] = {}
+    failed: dict[str, str] = {}
     finished: list[Any] = []
-    with reported_failures(), redacted_errors(level_now(store, *names)):
+    level = level_now(store, *names)
+    with reported_failures(), redacted_errors(level):
         if len(names) > 1:
             for problem in look_at_stores(store):
                 context.log.warning(problem)
@@ -158,28 +167,33 @@ def planned_nights(
             if isinstance(found, DreamDisabledError):
                 context.log.info(f"{name}: {found}")
             elif isinstance(found, SlowwaveError):
-                context.log.error(f"{name}: {error_text(found)}")
-                failed[name] = found
+                # An error of DuckDB quotes the value that it met.
+                failed[name] = str(found) if says_itself(found) else in_words(found, level)
+                context.log.error(f"{name}: {failed[name]}")
             elif found.skipped:
                 context.log.info(f"{name}: {found.skipped}.")
-    if failed:
-        named = " ".join(f"{name}: {error_text(problem)}" for name, problem in list(failed.items())[:_NAMED_FAILURES])
-        others = f" {len(failed) - _NAMED_FAILURES:,} more are in the log." if len(failed) > _NAMED_FAILURES else ""
-        raise dg.Failure(
-            named + others,
-            metadata={"failed": len(failed), "planned_or_skipped": len(names) - len(failed)},
-            allow_retries=False,
-        )
+    _fail_with(failed, len(names))
 
 
-def _looked_at(
+def _fail_with(failed: Mapping[str, str], asked: int) -> None:
+    """Raise the failure of a run in which some namespaces failed; return if none did."""
+    if not failed:
+        return
+    named = " ".join(f"{name}: {reason}" for name, reason in list(failed.items())[:_NAMED_FAILURES])
+    others = f" {len(failed) - _NAMED_FAILURES:,} more are in the log." if len(failed) > _NAMED_FAILURES else ""
+    metadata = {"failed": len(failed), "succeeded": asked - len(failed)}
+    raise dg.Failure(named + others, metadata=metadata, allow_retries=False)
+
+
+def _selected_operations(
     context: dg.AssetExecutionContext,
     store: Store,
     layout: Layout,
     name: str,
     chosen: Collection[str],
-    ops: Collection[str] | None,
-    only: Collection[dg.AssetKey] | None,
+    *,
+    ops: Collection[str] | None = None,
+    only: Collection[dg.AssetKey] | None = None,
 ) -> Iterator[Reported]:
     """Run audits and planners without a plan, and yield their events."""
     from slowwave.night.night import run_some
@@ -269,8 +283,8 @@ def _reaudit(layout: Layout) -> dg.AssetsDefinition:
     def reaudit(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[Any]:
         """Report under the keys of the audits and checks, so that their pages show the namespace as it is now."""
         name, applied = context.partition_key, layout.key("night", "applied")
-        findings = audits = 0
-        for event in _looked_at(context, store, layout, name, AUDITS, None, None):
+        audits = 0
+        for event in _selected_operations(context, store, layout, name, AUDITS):
             if isinstance(event, dg.AssetMaterialization) and event.asset_key.path[:-1] == [
                 *layout.key_prefix,
                 "audit",
@@ -283,8 +297,8 @@ def _reaudit(layout: Layout) -> dg.AssetsDefinition:
                 *contract_results(store, [name], applied),
             ]
         yield from (evaluation(result, name) for result in results)
-        findings = sum(not result.passed for result in results)
-        yield dg.MaterializeResult(metadata={"audits": audits, "checks": len(results), "failed_checks": findings})
+        failed = sum(not result.passed for result in results)
+        yield dg.MaterializeResult(metadata={"audits": audits, "checks": len(results), "failed_checks": failed})
 
     return reaudit
 

@@ -11,7 +11,7 @@ import dagster as dg
 import psycopg
 
 from slowwave.errors import SlowwaveError
-from slowwave.night.run_events import Level, in_words, levels_in, refusal, strictest
+from slowwave.night.run_events import Level, in_words, levels_in, refusal, says_itself, strictest
 from slowwave.store.connect import Store
 
 GROUPS: Final = ("corpora", "stores", "snapshot", "models", "audits", "planners", "gate")
@@ -98,6 +98,6 @@ def redacted_errors(level: Level) -> Generator[None]:
     except dg.Failure:
         raise
     except Exception as problem:
-        if level == "none":
+        if level == "none" or says_itself(problem):
             raise
         raise dg.Failure(in_words(problem, level)).with_traceback(problem.__traceback__) from None

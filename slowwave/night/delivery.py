@@ -478,7 +478,7 @@ def diagnose_notices(store: Store, environment: Mapping[str, str] = os.environ) 
             remedy = (
                 "Rebuild what is derived from the store; night.notices has the keys of the rows."
                 if kind == "store"
-                else "The ledger has what they reported: `slowwave history` lists the runs."
+                else "The ledger has what they reported: `slowwave runs tail NAMESPACE` lists the runs."
             )
             about = f"{counted(int(str(lost)), 'message')} about {_ABOUT[str(kind)]}"
             found.append(Diagnosis(f"{about}: given up.{why}", remedy, problem=False))

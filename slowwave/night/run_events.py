@@ -20,8 +20,11 @@ from slowwave.changes.cells import Action
 from slowwave.changes.mutation import KINDS
 from slowwave.errors import (
     DreamCancelled,
+    DreamDisabledError,
+    DreamLockUnavailable,
     DreamRunStuckError,
     ImportRefused,
+    NightFailed,
     Refused,
     ReportError,
     SettingsError,
@@ -318,8 +321,12 @@ _SPACE: Final = re.compile(r"\s+\S*$")
 _LONGEST_HEADLINE: Final = 300
 _SHOWN_NUMBERS: Final = 6
 
-_OURS: Final = (Refused, StoreError, SettingsError, SnapshotError, DreamCancelled, DreamRunStuckError, ReportError)
-"""Errors whose sentences name ids, settings and places, never memory."""
+_OURS: Final = (
+    *(Refused, StoreError, SettingsError, SnapshotError, ReportError),
+    *(DreamCancelled, DreamRunStuckError, DreamLockUnavailable, DreamDisabledError),
+    NightFailed,
+)
+"""Errors whose sentences name ids, settings and places, never memory; ``NightFailed`` quotes as much as the namespace allows."""
 
 _QUOTED: Final = re.compile(r'".*"', re.DOTALL)
 _DATA_EXCEPTION: Final = "22"  # class of SQLSTATE: the message quotes the value

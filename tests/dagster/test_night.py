@@ -236,6 +236,13 @@ def test_a_backfill_of_the_ui_serves_several_namespaces_in_a_run(store: Store) -
         result = job.execute_in_process(instance=nights.instance, asset_selection=[key], tags=tags)
         assert result.success
         assert {e.partition for e in result.get_asset_materialization_events()} == {*slugs}
+        with store.connect("owner") as owner:
+            owner.execute(
+                'UPDATE memory.namespaces SET settings = \'{"redact_text": "everything"}\' WHERE slug = %s', (slugs[0],)
+            )
+        again = job.execute_in_process(instance=nights.instance, asset_selection=[key], tags=tags, raise_on_error=False)
+        assert f"{slugs[0]}: The setting redact_text cannot be 'everything'" in failure(again)
+        assert {e.partition for e in again.get_asset_materialization_events()} == {slugs[1]}
         policy = nights.defs.resolve_assets_def(key).backfill_policy
         assert policy == dg.BackfillPolicy.multi_run(50)
 

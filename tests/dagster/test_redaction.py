@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 from dagster._serdes import serialize_value
 
+from slowwave.errors import ModelError
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.reports import load_manifest, reports_path
@@ -132,6 +133,24 @@ def test_summary_shows_beginnings_and_none_all(marked: Store) -> None:
 def quoting(inputs: Inputs) -> Report:
     """An audit that meets a row which it cannot read."""
     raise ValueError(f"could not convert {inputs.snapshot.table('entities')['name'][0].as_py()!r} to a number")
+
+
+def test_an_error_of_duckdb_is_kept_without_the_value_that_it_quotes(
+    marked: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is an error of ours with a sentence of another library in it."""
+
+    def refused(inputs: Inputs) -> Report:
+        name = inputs.snapshot.table("entities")["name"][0].as_py()
+        raise ModelError(f"DuckDB cannot run live_entities.sql: could not convert {name!r}.")
+
+    instead(monkeypatch, "census", refused)
+    set_level(marked, "all")
+    with project(marked, NAMESPACE) as night:
+        for result in (night.night(NAMESPACE, operations="census"), night.materialize(NAMESPACE, "audit/census")):
+            assert not result.success
+            assert "ModelError (" in failure(result)
+        assert not {what for what, text in logged(night) if found(text)}
 
 
 def test_an_error_that_quotes_memory_is_kept_without_it(marked: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slowwave.night.night import filtered, plan_summary
+from slowwave.night.night import NightContext, filtered, plan_summary
 from slowwave.night.runs import Probes
 from slowwave.operations import BUDGET_SPENT, Proposal, permits
 from slowwave.plans.report import Finding, Report
@@ -33,10 +33,15 @@ def test_a_plan_takes_what_is_left_and_says_what_was_left_out(store: Store) -> N
         "archive_stale": Proposal(tuple(states), states_report),
         "promote_memories": Proposal((), Report("promote_memories", "", skipped="It is off.")),
     }
-    found = filtered(store, snapshot, proposals, DreamScope(entity_ids=frozenset(inside.mutation.row_ids()[:1])))
+    found = filtered(
+        store, snapshot, proposals, DreamScope(entity_ids=frozenset(inside.mutation.row_ids()[:1])), NightContext()
+    )
     assert [i.id for i in found.lowered.items] == [inside.id]
     assert (found.rejected, found.out_of_scope, found.held_back) == (1, len(merges) + len(states) - 2, "")
-    assert len(filtered(store, snapshot, proposals, DreamScope()).lowered.items) == len(merges) + len(states) - 1
+    assert (
+        len(filtered(store, snapshot, proposals, DreamScope(), NightContext()).lowered.items)
+        == len(merges) + len(states) - 1
+    )
 
     why = " ".join(found.why_nothing(proposals, carried=4))
     assert "1 proposal was rejected" in why

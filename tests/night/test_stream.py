@@ -27,15 +27,17 @@ def listened(store: Store) -> str:
     return world.slug
 
 
-def test_a_night_of_dagster_tells_the_stream_with_its_own_times(store: Store, tmp_path: Path) -> None:
-    """Its steps ran one by one; the report files have all of them, in order, with the run's beginning and end."""
+def test_a_night_of_dagster_tells_the_stream_every_phase_and_operation(store: Store, tmp_path: Path) -> None:
+    """The report files have all of them, in order, with the run's beginning and end, as those of any night."""
     namespace = listened(store)
     with project(store, namespace) as night:
         assert night.night(namespace).success
     events = told(tmp_path)
     assert (events[0]["event"], events[-1]["event"]) == ("RunStarted", "RunCompleted")
     phases = [(e["event"], e["phase"]) for e in events if e["event"].startswith("Phase")]
-    assert phases == [(e, p) for p in ("audit", "plan") for e in ("PhaseStarted", "PhaseCompleted")]
+    assert phases == [
+        (e, p) for p in ("snapshot", "audit", "plan", "probe") for e in ("PhaseStarted", "PhaseCompleted")
+    ]
     operations = [e["op_type"] for e in events if e["event"] == "OperationEvent" and e["op_id"] == e["op_type"]]
     assert operations == list(OPERATIONS)
     (orphans,) = [e for e in events if e.get("op_id") == "orphans"]

@@ -32,7 +32,6 @@ from slowwave.operations.planners.resolve_conflicts import resolve_conflicts
 from slowwave.operations.scoring import worth
 from slowwave.operations.setting_names import change_settings
 from slowwave.operations.settings_page import settings
-from slowwave.plans.probes.radius import blast_radius
 from slowwave.search.model_help import day_budget
 from slowwave.search.request import known_namespace
 from slowwave.snapshots.snapshot import Snapshot
@@ -55,6 +54,7 @@ from tests.operations.planners import (
     test_prune_edges,
     test_resolve_conflicts,
 )
+from tests.permitting import blast_radius
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 from tests.wiki.claims import test_canonical_pages
 

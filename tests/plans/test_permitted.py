@@ -272,7 +272,7 @@ def test_empty_table_permits_nothing_and_missing_table_is_an_error() -> None:
         seal(header, [item], none)
     with pytest.raises(Refused, match="Nothing was planned"):
         arranged_again(arrange([], none), {item.id: item}, none)
-    for call in (gate.approve, gate.approve_by_policy, gate.sign_items, gate.judge, arrange, drafts.sign):
+    for call in (gate.approve, gate.sign_items, gate.judge, arrange, drafts.sign):
         assert inspect.signature(call).parameters["permits"].default is inspect.Parameter.empty
     for call in (policies.decide_by_policies, policies.decide_carried, approval.refuse_unsigned, drafts.sign_session):
         assert inspect.signature(call).parameters["permits"].default is inspect.Parameter.empty

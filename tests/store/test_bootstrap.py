@@ -15,8 +15,8 @@ from slowwave.store import server as bootstrap
 from slowwave.store.connect import Store
 from slowwave.store.doctor import diagnose
 from slowwave.store.logins import LOGINS, ROLES
-from slowwave.store.migrate import LAST_FORMER, migrate, open_store, pending_migrations
-from tests.clusters import run
+from slowwave.store.migrate import LAST_FORMER, open_store, pending_migrations
+from tests.clusters import run, upgrade_to
 from tests.nights import new_world
 
 pytestmark = pytest.mark.slow
@@ -66,7 +66,7 @@ def _as_the_version_before_left_it(home: Path) -> Store:
     kept = json.loads((home / "logins.json").read_text())
     (home / "logins.json").write_text(json.dumps({role: kept[role] for role in ROLES}))
     superuser = Store(running.url("slowwave"))
-    migrate(superuser)
+    upgrade_to(superuser, "0001_initial")
     run(superuser.owner, f"UPDATE night.alembic_version SET version_num = '{LAST_FORMER}'")
     return superuser
 

@@ -321,7 +321,7 @@ def night(
             "--deep", help="Run a deep pass instead: a model edits a copy of the memory, and its changes become a plan."
         ),
     ] = False,
-    reason: Annotated[str, typer.Option(help="Why you run this; `slowwave history` shows it.")] = "",
+    reason: Annotated[str, typer.Option(help="Why you run this; `slowwave history NAMESPACE` shows it.")] = "",
     wait: Wait = 0.0,
     jobs: Annotated[
         int,

@@ -14,7 +14,7 @@ def test_settings_are_set_checked_and_removed(store: Store, run: Run) -> None:
     """A wrong name or value is refused with the nearest name, and changes nothing."""
     toy(store, "harbour")
     before = json.loads(run("namespace", "show", "harbour", "--json")[1])["settings"]
-    keys = ("redact_text=all", "operations.prune_edges.half_life_days=30", "operations.topic_memories.max_tokens=500")
+    keys = ("redact_text=all", "operations.prune_edges.half_life_days=30", "operations.prune_edges.score_threshold=0.5")
     code, out, _ = run("namespace", "set", "harbour", *keys, "--json")
     settings = json.loads(out)["settings"]
     assert (code, settings["redact_text"]) == (0, "all")
@@ -24,7 +24,7 @@ def test_settings_are_set_checked_and_removed(store: Store, run: Run) -> None:
         ("operations.prune_edges.half_live_days=30", "Did you mean half_life_days?"),
         ("operations.prune_edge.enabled=false", "Did you mean prune_edges?"),
         ("redact_text=everything", "cannot be"),
-        ("operations.topic_memories.max_tokens=many", "cannot be"),
+        ("operations.prune_edges.score_threshold=many", "cannot be"),
         ("report_base_path=/srv", "SLOWWAVE_REPORT_BASE_PATH"),
         ("redact_text", "KEY=VALUE"),
     ):
@@ -32,7 +32,7 @@ def test_settings_are_set_checked_and_removed(store: Store, run: Run) -> None:
         assert (code != 0, sentence in err) == (True, True), wrong
     assert json.loads(run("namespace", "show", "harbour", "--json")[1])["settings"] == settings
     removed = ("--remove", "redact_text", "--remove", "operations.prune_edges.half_life_days")
-    assert run("namespace", "set", "harbour", *removed, "--remove", "operations.topic_memories.max_tokens")[0] == 0
+    assert run("namespace", "set", "harbour", *removed, "--remove", "operations.prune_edges.score_threshold")[0] == 0
     left = json.loads(run("namespace", "show", "harbour", "--json")[1])["settings"]
     assert {key: value for key, value in left.items() if key != "operations"} == before
     assert run("namespace", "set", "harbour", "--remove", "redact_text")[0] == 2
