@@ -1,4 +1,4 @@
-"""All definitions together: ``build_defs()`` is the one line that a code location needs."""
+"""Definitions of a code location: ``build_defs()`` is the one line that it needs."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -201,8 +202,11 @@ def _counts_text(counts: Mapping[str, int]) -> str:
 
 # The Dagster instance to which a night of the command line reports, if there is one: ``DAGSTER_HOME``, else that of ``slowwave dev``.
 #
-# Dagster is imported only if an instance is configured. A failure never stops a night: it is one line on standard error, and the night is
-# kept.
+# The module that reports is found by the entry point ``dagster`` of the group ``slowwave.reporters``, and imported only if an instance is
+# configured. A failure never stops a night: it is one line on standard error, and the night is kept.
+
+REPORTERS: Final = "slowwave.reporters"
+"""The group of entry points whose modules have ``report_night`` and ``report_status``."""
 
 WHOLE: Final = 20
 """Nights of one command up to which each is reported in full; of more nights only the plans are reported."""
@@ -221,6 +225,7 @@ class Reporter:
 
     store: Store
     home: Path
+    point: EntryPoint
     whole: bool
     failed: bool = False
 
@@ -230,11 +235,10 @@ class Reporter:
             return
         try:
             with _environment(self.home):
-                from slowwave.dagster.events import report_night, report_status
-
-                report_night(night, inputs, proposals, whole=self.whole, store=self.store)
+                module = self.point.load()
+                module.report_night(night, inputs, proposals, whole=self.whole, store=self.store)
                 if self.whole:
-                    report_status(self.store)
+                    module.report_status(self.store)
         except Exception as problem:  # noqa: BLE001 - whatever an instance raises, the night stands
             self.failed = True
             say(
@@ -246,10 +250,10 @@ class Reporter:
 
 def reporter(store: Store, nights: int) -> Reporter | None:
     """Return the reporter for a run of so many nights of a store, or None if Dagster is missing or no instance is configured."""
-    home = _home()
-    if home is None or importlib.util.find_spec("dagster") is None:
+    home, points = _home(), entry_points(group=REPORTERS, name="dagster")
+    if home is None or not points or importlib.util.find_spec("dagster") is None:
         return None
-    return Reporter(store, home, whole=nights <= WHOLE)
+    return Reporter(store, home, next(iter(points)), whole=nights <= WHOLE)
 
 
 def _home() -> Path | None:
