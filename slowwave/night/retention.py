@@ -222,7 +222,7 @@ def decided(connection: Connection, namespaces: Sequence[str]) -> Freshness:
 
 
 def effective(connection: Connection, namespaces: Sequence[str]) -> Freshness:
-    """Check that at least one of the last ``_IDLE_APPLIES`` applies changed something.
+    """Check that at least one of the last three applies changed something.
 
     Fewer applies prove nothing, so they pass.
     """

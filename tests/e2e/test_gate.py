@@ -277,6 +277,14 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui) -> None:
         for asset, follower in LINEAGE:
             page.goto(f"{ui.address}/assets/{asset}?view=lineage&lineageScope=downstream")
             expect(page.locator("svg").get_by_text(follower, exact=True).first).to_be_visible(timeout=60_000)
+        page.goto(f"{ui.address}/assets/model/type_census?view=lineage&lineageScope=neighbors")
+        expect(page.locator("svg").get_by_text("schema_drift", exact=True).first).to_be_visible(timeout=60_000)
+        if SCREENSHOTS:
+            page.wait_for_timeout(2_000)  # the layout moves until it is done
+            for _ in range(6):
+                page.get_by_role("button", name="zoom_in").click()
+                page.wait_for_timeout(500)
+        picture(page, "lineage")
         page.goto(f"{ui.address}/assets/night/plan?view=partitions&partition={NAMESPACE}")
         link = page.get_by_role("link", name=re.compile(r"^Approve [\d,]+ items?"))
         expect(link).to_be_visible(timeout=60_000)
@@ -331,12 +339,6 @@ def test_a_plan_is_approved_in_the_browser_and_applied(ui: Ui) -> None:
         groups = "%2C".join(f"global%40global%3A{group}" for group in ("models", "audits", "planners", "gate"))
         page.goto(f"{ui.address}/asset-groups?expanded={groups}")
         expect(page.get_by_text("canonical_pages").first).to_be_visible(timeout=60_000)
-        if SCREENSHOTS:
-            page.wait_for_timeout(2_000)  # the layout moves until it is done
-            for _ in range(5):  # as far as names are shown
-                page.get_by_role("button", name="zoom_out").click()
-                page.wait_for_timeout(500)
-        picture(page, "lineage", clip={"x": 560, "y": 115, "width": 1270, "height": 1750})
         browser.close()
     assert ui.value("SELECT count(*) FROM night.approvals") == 1
     assert ui.value("SELECT (counts ->> 'applied')::int FROM night.applied") > 0
