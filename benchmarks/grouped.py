@@ -17,7 +17,8 @@ from typing import Final
 
 import yaml
 
-from slowwave.dagster.jobs import Timetable, night_config
+from slowwave.dagster import Timetable
+from slowwave.dagster.jobs import night_config
 from slowwave.store import server
 from slowwave.store.logins import Connection
 from slowwave.surfaces.cli.dev import instance_environment

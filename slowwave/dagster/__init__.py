@@ -13,8 +13,8 @@ from slowwave.dagster.assets import build_assets
 from slowwave.dagster.checks import build_checks
 from slowwave.dagster.definitions import build_defs, build_jobs, build_resources, build_sensors
 from slowwave.dagster.gate import apply_job, approval_sensor
-from slowwave.dagster.jobs import Timetable, build_schedules
-from slowwave.dagster.layout import EnvironmentStore, Layout
+from slowwave.dagster.jobs import build_schedules
+from slowwave.dagster.layout import EnvironmentStore, Layout, Timetable
 
 __all__ = [
     "EnvironmentStore",

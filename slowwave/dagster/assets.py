@@ -25,6 +25,7 @@ from slowwave.dagster.events import (
 from slowwave.dagster.layout import (
     DEFAULT,
     Layout,
+    Timetable,
     level_now,
     namespaces,
     redacted_errors,
@@ -37,9 +38,6 @@ from slowwave.plans.signatures import read_rule
 from slowwave.snapshots.models import SqlModel, load_models
 from slowwave.store.connect import Store
 
-NIGHTS_PER_RUN: Final = 50
-"""Namespaces that one run serves: definitions, connections and models are loaded once for all of them."""
-
 _NAMED_FAILURES: Final = 10
 """Failed namespaces that the failure of a run names."""
 
@@ -51,12 +49,12 @@ _FRESH: Final = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=72), 
 
 
 def build_assets(
-    layout: Layout = DEFAULT, *, nights_per_run: int = NIGHTS_PER_RUN
+    layout: Layout = DEFAULT, timetable: Timetable | None = None
 ) -> list[dg.AssetsDefinition | dg.AssetSpec]:
-    """Build all assets; a run of a backfill serves up to ``nights_per_run`` namespaces."""
+    """Build all assets; a run of a backfill serves as many namespaces as one of the schedule (``timetable``)."""
     assets = [
         *_external_assets(layout),
-        night_assets(layout, nights_per_run),
+        night_assets(layout, (timetable or Timetable.from_settings()).nights_per_run),
         _reaudit(layout),
         _status(layout),
     ]
@@ -105,6 +103,7 @@ def night_assets(layout: Layout, nights_per_run: int) -> dg.AssetsDefinition:
                 context, store, layout, context.partition_keys, ops=ops, force=True, only=selected
             )
             return
+        keep_connections(context.instance)
         failed: dict[str, str] = {}
         for name in context.partition_keys:
             try:
@@ -144,10 +143,10 @@ def planned_nights(
     finished: list[Any] = []
     level = level_now(store, *names)
     with reported_failures(), redacted_errors(level):
-        if len(names) > 1:
+        trigger = "schedule" if "dagster/schedule_name" in context.run.tags else "manual"
+        if len(names) > 1 and trigger == "manual":  # the schedule has looked at all stores, once for all of its runs
             for problem in look_at_stores(store):
                 context.log.warning(problem)
-        trigger = "schedule" if "dagster/schedule_name" in context.run.tags else "manual"
         for name, found in run_nights(
             *(store, names),
             force=force,
@@ -198,7 +197,6 @@ def _selected_operations(
     """Run audits and planners without a plan, and yield their events."""
     from slowwave.night.night import run_some
 
-    keep_connections(context.instance)
     with reported_failures(), redacted_errors(level_now(store, name)):
         night, inputs, proposals = run_some(store, name, chosen, ops=ops)
         if seen := store_observation(layout, store, name, inputs.snapshot.table("memories").num_rows):
@@ -283,14 +281,9 @@ def _reaudit(layout: Layout) -> dg.AssetsDefinition:
     def reaudit(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[Any]:
         """Report under the keys of the audits and checks, so that their pages show the namespace as it is now."""
         name, applied = context.partition_key, layout.key("night", "applied")
-        audits = 0
-        for event in _selected_operations(context, store, layout, name, AUDITS):
-            if isinstance(event, dg.AssetMaterialization) and event.asset_key.path[:-1] == [
-                *layout.key_prefix,
-                "audit",
-            ]:
-                audits += 1
-            yield event
+        keep_connections(context.instance)
+        events = list(_selected_operations(context, store, layout, name, AUDITS))
+        yield from events
         with reported_failures():
             results = [
                 *invariant_results(store, [name], applied),
@@ -298,7 +291,8 @@ def _reaudit(layout: Layout) -> dg.AssetsDefinition:
             ]
         yield from (evaluation(result, name) for result in results)
         failed = sum(not result.passed for result in results)
-        yield dg.MaterializeResult(metadata={"audits": audits, "checks": len(results), "failed_checks": failed})
+        audits = {layout.key("audit", name) for name in AUDITS}.intersection(event.asset_key for event in events)
+        yield dg.MaterializeResult(metadata={"audits": len(audits), "checks": len(results), "failed_checks": failed})
 
     return reaudit
 

@@ -10,8 +10,8 @@ import dagster as dg
 from slowwave.dagster import gate, jobs, sensors
 from slowwave.dagster.assets import build_assets
 from slowwave.dagster.checks import build_checks
-from slowwave.dagster.jobs import Timetable, build_schedules
-from slowwave.dagster.layout import DEFAULT, EnvironmentStore, Layout
+from slowwave.dagster.jobs import build_schedules
+from slowwave.dagster.layout import DEFAULT, EnvironmentStore, Layout, Timetable
 
 
 def build_jobs(layout: Layout = DEFAULT) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def build_defs(
     when = timetable or Timetable.from_settings()
     built = build_jobs(layout)
     return dg.Definitions(
-        assets=build_assets(layout, nights_per_run=when.nights_per_run),
+        assets=build_assets(layout, when),
         asset_checks=build_checks(layout),
         jobs=list(built.values()),
         schedules=build_schedules(built, when),

@@ -4,7 +4,6 @@ Which work is due belongs to the library. A job here calls it for one namespace 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import dagster as dg
@@ -16,6 +15,7 @@ from slowwave.dagster.layout import (
     DEFAULT,
     STORE_PROBLEMS,
     Layout,
+    Timetable,
     error_text,
     level_now,
     namespaces,
@@ -32,7 +32,7 @@ from slowwave.sources.following import look_at_stores
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
 from slowwave.store.namespaces import namespaces as stored_namespaces
-from slowwave.store.settings import Settings, zone_of
+from slowwave.store.settings import zone_of
 
 # Nights. One run serves many namespaces: a run for each would load definitions, connections and models again for every one of them.
 
@@ -288,35 +288,6 @@ def status_job(layout: Layout = DEFAULT) -> Any:
 
 
 # Schedules.
-
-
-@dataclass(frozen=True)
-class Timetable:
-    """When the schedules run: at ``hour`` on ``days`` (1 is Monday) in ``time_zone``, with so many namespaces in a run.
-
-    On the last of the days nights have the weekly operations as well.
-    """
-
-    hour: int = 3
-    days: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
-    time_zone: str = "UTC"
-    nights_per_run: int = 50
-
-    @classmethod
-    def from_settings(cls) -> "Timetable":
-        """Return the timetable of the environment's settings (``SLOWWAVE_NIGHTLY_HOUR`` and others)."""
-        found = Settings.for_namespace({})
-        return cls(found.nightly_hour, found.nightly_days, found.time_zone, found.nights_per_run)
-
-    def cron(self, after: int = 0, minute: int = 0, *, days: Sequence[int] | None = None) -> str:
-        """Return the cron expression of so many hours after the nights, on ``days`` (default: on every day)."""
-        hours = self.hour + after
-        on = "*" if days is None else ",".join(str((day + hours // 24) % 7) for day in days)
-        return f"{minute} {hours % 24} * * {on}"
-
-    def at(self, after: int = 0, minute: int = 0) -> str:
-        """Return the time of day for descriptions."""
-        return f"{(self.hour + after) % 24:02}:{minute:02} {self.time_zone}"
 
 
 def build_schedules(jobs: Mapping[str, Any], timetable: Timetable | None = None) -> list[dg.ScheduleDefinition]:

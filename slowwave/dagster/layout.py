@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -10,9 +10,10 @@ from typing import Final
 import dagster as dg
 import psycopg
 
-from slowwave.errors import SlowwaveError
+from slowwave.errors import SettingsError, SlowwaveError
 from slowwave.night.run_events import Level, in_words, levels_in, refusal, says_itself, strictest
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 
 GROUPS: Final = ("corpora", "stores", "snapshot", "models", "audits", "planners", "gate")
 """The groups of assets, in the order of a night."""
@@ -31,6 +32,12 @@ class Layout:
     location: str = "slowwave"
     owners: tuple[str, ...] = ("team:memory",)
 
+    def __post_init__(self) -> None:
+        if unknown := sorted(self.groups.keys() - set(GROUPS)):
+            raise SettingsError(
+                f"There is no group {unknown[0]!r} of assets to rename. The groups are {', '.join(GROUPS)}."
+            )
+
     def key(self, *path: str) -> dg.AssetKey:
         """Return the key of an asset of this project."""
         return dg.AssetKey([*self.key_prefix, *path])
@@ -42,6 +49,36 @@ class Layout:
 
 DEFAULT: Final = Layout()
 """The names of this repository's project."""
+
+
+@dataclass(frozen=True)
+class Timetable:
+    """When the schedules run: at ``hour`` on ``days`` (1 is Monday) in ``time_zone``, with so many namespaces in a run.
+
+    On the last of the days nights have the weekly operations as well.
+    """
+
+    hour: int = 3
+    days: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
+    time_zone: str = "UTC"
+    nights_per_run: int = 50
+
+    @classmethod
+    def from_settings(cls) -> Timetable:
+        """Return the timetable of the environment's settings (``SLOWWAVE_NIGHTLY_HOUR`` and others)."""
+        found = Settings.for_namespace({})
+        return cls(found.nightly_hour, found.nightly_days, found.time_zone, found.nights_per_run)
+
+    def cron(self, after: int = 0, minute: int = 0, *, days: Sequence[int] | None = None) -> str:
+        """Return the cron expression of so many hours after the nights, on ``days`` (default: on every day)."""
+        hours = self.hour + after
+        on = "*" if days is None else ",".join(str((day + hours // 24) % 7) for day in days)
+        return f"{minute} {hours % 24} * * {on}"
+
+    def at(self, after: int = 0, minute: int = 0) -> str:
+        """Return the time of day for descriptions."""
+        return f"{(self.hour + after) % 24:02}:{minute:02} {self.time_zone}"
+
 
 namespaces = dg.DynamicPartitionsDefinition(name="namespaces")
 """The one partitioning: a partition is a namespace. A sensor keeps the partitions equal to the namespaces of the store."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from slowwave.dagster import Timetable, build_defs
+from slowwave.dagster import Timetable, build_assets, build_defs
 from slowwave.errors import SettingsError
 from slowwave.store.connect import Store
 from tests.dagster.project import project
@@ -145,13 +145,23 @@ def test_a_deployment_chooses_its_own_names(store: Store) -> None:
     assert "/locations/our%20data/jobs/approve_plan/" in plan["summary"].value
 
 
+def test_unknown_group_is_refused_with_the_names_of_all() -> None:
+    with pytest.raises(SettingsError, match=r"no group 'audit' .* snapshot, models, audits"):
+        build_defs(groups={"audit": "memory_audits"})
+
+
 def test_variables_set_when_the_schedules_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hour, weekdays, time zone and the size of a group are settings; a zone that nobody knows is refused with its name."""
+    assert Timetable.from_settings() == Timetable(), "the defaults of the settings"
     for name, value in (("HOUR", "22"), ("DAYS", "[7, 3]")):
         monkeypatch.setenv(f"SLOWWAVE_NIGHTLY_{name}", value)
     monkeypatch.setenv("SLOWWAVE_TIME_ZONE", "America/Lima")
     monkeypatch.setenv("SLOWWAVE_NIGHTS_PER_RUN", "5")
     assert Timetable.from_settings() == Timetable(22, (3, 7), "America/Lima", 5)
+    (night,) = [
+        one for one in build_assets() if isinstance(one, dg.AssetsDefinition) and dg.AssetKey(["snapshot"]) in one.keys
+    ]
+    assert night.backfill_policy == dg.BackfillPolicy.multi_run(5)
     monkeypatch.setenv("SLOWWAVE_TIME_ZONE", "America/Atlantis")
     with pytest.raises(SettingsError, match="Atlantis"):
         Timetable.from_settings()
