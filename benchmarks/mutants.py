@@ -95,7 +95,7 @@ ONLY: Final[Mapping[str, frozenset[str]]] = {
         )
     )
 }
-"""Of a module that does more, the functions that are measured."""
+"""The functions that are measured in modules that do more."""
 
 _COMPARISONS: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq},

@@ -101,7 +101,7 @@ PROMISES: Final = {
         _TRUE,
     ),
 }
-"""What no constraint of a table can hold: it is about other rows, the last night, the time, or counters that meet in any order."""
+"""Promises that no constraint of a table can hold: about other rows, the last night, the time, or counters that meet in any order."""
 
 
 # Invariants, and alarms.

@@ -39,7 +39,7 @@ Reported = dg.AssetMaterialization | dg.AssetCheckEvaluation | dg.AssetObservati
 # The route is the UI's own and not documented: a browser test holds it, and what a link names is always shown as well.
 
 REVIEW_URL: Final = "SLOWWAVE_REVIEW_URL"
-"""Where people reach the review page, of the operator's environment alone: settings of a namespace must not lead people elsewhere."""
+"""Variable with the address of the review page: it belongs to the operator, since no setting of a namespace may lead people elsewhere."""
 
 _SHELL_WORD: Final = re.compile(r"[\w./@:+-]+")
 

@@ -202,7 +202,7 @@ def notifier_of(connection: Connection, namespace_id: str) -> tuple[str, Notify]
 
 def note_written_rows(
     connection: Connection,
-    of: tuple[str, Notify],
+    notified: tuple[str, Notify],
     namespace_id: str,
     run_id: str,
     items: Collection[str],
@@ -214,7 +214,7 @@ def note_written_rows(
     Listeners of the binding's channel get the notice with the commit. If the binding asks for it, the notice is also sent to
     ``SLOWWAVE_NOTIFY_URL``, for data derived from the store: a cache, an index, a compiled prompt.
     """
-    store, to = of
+    store, to = notified
     given = {"namespace": namespace_id, "run": run_id, "items": list(items)}
     written = connection.execute(_WRITTEN, given).fetchone()
     if written is None:

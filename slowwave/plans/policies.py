@@ -66,8 +66,8 @@ class QuestionKind:
 
     def to_json(self) -> dict[str, object]:
         """Return the form that a policy stores, without ``differ`` if it is empty."""
-        of = {"operation": self.operation, "names": self.names, "equal": list(self.equal), "doubt": self.doubt}
-        return {**of, **({"differ": list(self.differ)} if self.differ else {})}
+        fields = {"operation": self.operation, "names": self.names, "equal": list(self.equal), "doubt": self.doubt}
+        return {**fields, **({"differ": list(self.differ)} if self.differ else {})}
 
     def sentence(self) -> str:
         """Return what the questions have in common and why the planner doubts, without a full stop.
@@ -235,9 +235,9 @@ class Policy:
 
     def to_json(self) -> dict[str, object]:
         """Return the policy as ``slowwave policies list --json`` shows it."""
-        of = asdict(self)
-        done = {"approved": 0, "rejected": 0, self.did: of.pop("decided")}
-        return {**of, **done, "name": self.name, "state": self.state, "recorded_at": self.recorded_at.isoformat()}
+        fields = asdict(self)
+        done = {"approved": 0, "rejected": 0, self.did: fields.pop("decided")}
+        return {**fields, **done, "name": self.name, "state": self.state, "recorded_at": self.recorded_at.isoformat()}
 
 
 def read_policies(connection: Connection, namespace: str | None = None, *, id_: str | None = None) -> list[Policy]:
@@ -266,9 +266,15 @@ def accept_policy(
     _check_acceptance(accepted_by, per_night)
     with store.connect("approver") as connection, connection.transaction():
         held = lock_plan(connection, plan.header.namespace, plan.plan_hash)
-        of = (held.header.namespace_id, held.plan_hash, kind.operation, Jsonb(kind.to_json()), kind.sentence()[:2000])
+        scope = (
+            held.header.namespace_id,
+            held.plan_hash,
+            kind.operation,
+            Jsonb(kind.to_json()),
+            kind.sentence()[:2000],
+        )
         numbers = (verdict, answered, agreed, least, most, per_night, accepted_by)
-        return _accept(connection, plan.header.namespace, kind.to_json(), verdict, (*of, *numbers))
+        return _accept(connection, plan.header.namespace, kind.to_json(), verdict, (*scope, *numbers))
 
 
 def accept_operations(
@@ -297,8 +303,8 @@ def accept_operations(
     kind: dict[str, object] = {"operations": names, "risk": RISKS[0]}
     listed = ", ".join(names)
     with store.connect("approver") as connection, connection.transaction():
-        of = (namespace_id(connection, namespace), None, listed, Jsonb(kind), f"Low-risk changes by {listed}"[:2000])
-        return _accept(connection, namespace, kind, "yes", (*of, "yes", 0, 0, 0.0, 1.0, per_night, accepted_by))
+        scope = (namespace_id(connection, namespace), None, listed, Jsonb(kind), f"Low-risk changes by {listed}"[:2000])
+        return _accept(connection, namespace, kind, "yes", (*scope, "yes", 0, 0, 0.0, 1.0, per_night, accepted_by))
 
 
 def _check_acceptance(accepted_by: str, per_night: int) -> None:

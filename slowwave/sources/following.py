@@ -17,7 +17,7 @@ import psycopg
 from psycopg.rows import class_row
 
 from slowwave.bindings.checks import hidden_rows
-from slowwave.bindings.connect import Connected, connect_store, disconnect_store, note_change, note_changes
+from slowwave.bindings.connect import Connected, connect_store, disconnect_store, note_changes
 from slowwave.bindings.stores import (
     ConnectedStore,
     connected_names,
@@ -506,15 +506,6 @@ def look_at_stores(store: Store) -> list[str]:
     note_changes(store)
     deliver(store)  # again, for subscribers that did not accept earlier changes
     return problems
-
-
-def look_at_store(store: Store, namespace: str) -> None:
-    """Check the store of one namespace, given the namespace's name; do nothing for Slowwave's own memory.
-
-    Raises ``Refused`` for a folder that does not exist.
-    """
-    FolderFollower().before_night(store, namespace)
-    note_change(store, namespace)
 
 
 class FolderFollower:

@@ -10,7 +10,7 @@ import dagster as dg
 
 from slowwave.dagster.jobs import night_job
 from slowwave.dagster.sensors import changed_trees_sensor
-from slowwave.sources.following import connect_folder, look_at_store
+from slowwave.sources.following import FolderFollower, connect_folder
 from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
@@ -54,7 +54,9 @@ def test_a_connected_folder_that_changed_has_a_night(store: Store, tmp_path: Pat
         assert isinstance(first, list)
         assert [partition for partition, _ in first] == ["my-notes"]
         assert tick(p) == first, "the same key, which Dagster runs once"
-        look_at_store(store, "my-notes")  # as a night begins, of which tests/dagster/test_changed_folders.py has one
+        FolderFollower().before_night(
+            store, "my-notes"
+        )  # as a night begins, of which tests/dagster/test_changed_folders.py has one
         assert p.value("SELECT body FROM memory.folder_blocks WHERE kind = 'block'") == "Anna prefers coffee"
         assert tick(p) == "Nothing has changed in 1 connected folders."
         (root / "MEMORY.md").rename(root / "topic.md")

@@ -1,4 +1,4 @@
-"""What Dagster loads: quickly, quietly, and with nothing that could apply by accident or elsewhere."""
+"""Dagster's definitions load quickly and quietly, and hold nothing that could apply by accident or elsewhere."""
 
 from __future__ import annotations
 

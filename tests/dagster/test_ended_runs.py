@@ -1,4 +1,4 @@
-"""What follows the end of a run: a crash in the ledger."""
+"""The end of a run without a result is a crash in the ledger."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_a_night_ends_in_a_sealed_plan_that_asks_for_approval(night: OneNight) -
 
 
 def test_reports_show_numbers_and_models_their_columns(night: OneNight) -> None:
-    """What the UI shows of an audit and of a model; numbers are plain, so that it can plot them."""
+    """The UI shows summary and table of an audit and the columns of a model; numbers are plain, so that it can plot them."""
     census = night.project.metadata(night.result, "audit", "census")
     model = night.project.metadata(night.result, "model", "live_relationships")
     checks = night.result.get_asset_check_evaluations()

@@ -33,7 +33,7 @@ def written(tmp_path: Path) -> Path:
 
 
 def run(written: Path, *arguments: str) -> str:
-    """What a Python process prints that has the package; its tests lie elsewhere than ours."""
+    """Return the output of a Python process that has the package, whose tests are in a folder of their own."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,

@@ -141,7 +141,7 @@ def test_subject_differs_after_change_of_meaning(mutation: Mutation, change: Cha
 
 
 def test_subject_ignores_own_statement_and_covers_operation() -> None:
-    """What a memory itself told is its own version already; another operation's proposal is another one."""
+    """A statement of the memory itself is its own version already; another operation's proposal is another one."""
     own = guards(REWORDING.guards[0], Guard("memories", A, (TOLD,), ("v9",)))
     without = guards(REWORDING.guards[0])
     assert subject(own(REWORDING)) == subject(without(REWORDING))

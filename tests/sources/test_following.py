@@ -18,11 +18,11 @@ from slowwave.night.undo import undo_run
 from slowwave.plans.seal import Plan
 from slowwave.sources.folder_sources import diagnose_folders
 from slowwave.sources.following import (
+    FolderFollower,
     FolderSync,
     connect_folder,
     disconnect,
     follow_folder,
-    look_at_store,
     look_at_stores,
 )
 from slowwave.store.configured_models import embedder_for
@@ -190,7 +190,7 @@ def test_a_folder_that_is_gone_and_files_that_are_none(store: Store, folder: Pat
     plan = planned(store)
     moved = folder.rename(tmp_path / "elsewhere")
     with pytest.raises(Refused, match="Mount it"):
-        look_at_store(store, "notes")
+        FolderFollower().before_night(store, "notes")
     assert any("is no folder" in problem for problem in look_at_stores(store))
     assert any(d.problem for d in diagnose_folders(store))
     with pytest.raises(Refused, match="Mount it"):

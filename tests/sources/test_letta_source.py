@@ -18,7 +18,7 @@ from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
 from slowwave.plans.seal import Plan
 from slowwave.sources.folder_sources import KEY, checked_address, diagnose_folders
-from slowwave.sources.following import FolderSync, connect_letta, follow_folder, look_at_store, tree_states
+from slowwave.sources.following import FolderFollower, FolderSync, connect_letta, follow_folder, tree_states
 from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
@@ -172,7 +172,7 @@ def test_what_was_written_since_stands_and_is_named(store: Store, letta: LettaSe
     assert letta.values()[human] == f"{HUMAN}Anna has a boat\n", "not written over"
     told = str(ask(store, "SELECT message FROM night.findings WHERE operation = 'folder'"))
     assert f"human/{human}.md" in told
-    look_at_store(store, "letta-api")
+    FolderFollower().before_night(store, "letta-api")
     now = letta.values()[human]
     assert (now.count("prefers tea"), now.endswith("Anna has a boat\n")) == (1, True)
     assert letta.written == [human]
@@ -228,7 +228,7 @@ def test_a_process_killed_around_a_write_is_gone_on_with_and_nothing_is_written_
     assert letta.values()[human].count("prefers tea") == 1
     killed(letta, last, started(undo_in_a_process, store, result.run_id, {KEY: TOKEN}))
     assert ask(store, due) == [(2,)]
-    look_at_store(store, "letta-api")
+    FolderFollower().before_night(store, "letta-api")
     assert ask(store, due) == [(0,)]
     assert letta.values() == before
     assert letta.written == [human, project] * 2
@@ -252,7 +252,7 @@ def test_an_agent_that_writes_before_a_killed_process_is_gone_on_with_takes_noth
     assert sorted(letta.written) == sorted([diary, human, project])
     killed(letta, 3, started(undo_in_a_process, store, result.run_id, {KEY: TOKEN}))
     letta.blocks[first]["value"] += "An agent adds that.\n"
-    look_at_store(store, "letta-api")
+    FolderFollower().before_night(store, "letta-api")
     assert letta.values() == {
         **before,
         first: f"{before[first]}An agent adds this.\nAn agent adds that.\n",
@@ -296,17 +296,17 @@ def test_a_server_that_is_away_or_takes_no_key_stops_the_night_and_loses_nothing
     other = TOKEN[::-1]
     monkeypatch.setenv(KEY, other)
     with pytest.raises(Refused, match=rf"set {KEY}") as refused:
-        look_at_store(store, "letta-api")
+        FolderFollower().before_night(store, "letta-api")
     assert other not in str(refused.value)
     assert any(said.problem and KEY in said.finding for said in diagnose_folders(store))
     monkeypatch.setenv(KEY, TOKEN)
     kept, letta.blocks = letta.blocks, {}
     with pytest.raises(Refused, match="nothing was taken for gone"):
-        look_at_store(store, "letta-api")
+        FolderFollower().before_night(store, "letta-api")
     letta.blocks = kept
     letta.close()
     with pytest.raises(Refused, match="does not answer"):
-        look_at_store(store, "letta-api")
+        FolderFollower().before_night(store, "letta-api")
     assert ask(store, "SELECT count(*) FROM memory.folder_blocks") == rows
 
 

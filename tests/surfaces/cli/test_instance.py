@@ -24,7 +24,7 @@ from tests.surfaces.cli.conftest import Run
 
 @pytest.fixture
 def shell(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the functions that report to Dagster were called with."""
+    """Record the calls of the functions that report to Dagster."""
     told: list[dict[str, Any]] = []
 
     def report_night(night: Night, inputs: Inputs, proposals: Mapping[str, Proposal], **more: Any) -> None:
