@@ -229,7 +229,7 @@ def test_cluster_of_four_statements_is_settled_in_one_session_of_the_page(
         page.keyboard.press("b")
     page.wait_for_url(lambda url: plan.hash not in url, timeout=240_000)
     page.keyboard.press("2")
-    saved = page.locator("[data-plan]:not([aria-busy=true])")  # also once the page has led to the questions that follow
+    saved = page.locator("[data-plan]:not([aria-busy=true])")
     expect(saved).to_be_visible()
     assert len(ask(store, "SELECT 1 FROM night.review_drafts WHERE amended IS NOT NULL")) == 1
     while page.locator("#queue a[data-verdict=open]").count():
@@ -238,6 +238,7 @@ def test_cluster_of_four_statements_is_settled_in_one_session_of_the_page(
             "1"
         )  # pressed while the answer is saved or the page moves: it never answers the same question again
         expect(saved).to_be_visible()
+        page.wait_for_load_state()  # the page may have led to the questions that follow, whose list must be there to be counted
     page.get_by_role("link", name="Sign…").click()
     expect(page.get_by_text("more plan")).to_be_visible()
     page.get_by_role("button", name="Sign plan").click()
