@@ -64,7 +64,7 @@ def night_job(layout: Layout = DEFAULT) -> dg.JobDefinition:
         if unknown := sum(name not in known for name in names):
             # Their names are not repeated: a value of the configuration may be taken from the environment.
             raise dg.Failure(
-                f"{unknown:,} of {len(names):,} names are no namespaces of this store. `slowwave namespaces` lists them. "
+                f"{unknown:,} of {len(names):,} names are no namespaces of this store. `slowwave namespace list` lists them. "
                 "Nothing was planned.",
                 allow_retries=False,
             )

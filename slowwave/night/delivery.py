@@ -286,8 +286,8 @@ class NoticeSink:
             self.failed(self.name, "delivery")
         if pending or lost:
             _LOG.warning(
-                "The webhook has not accepted %d messages of this run, and refused %d. The run is not affected. `slowwave deliver` tries "
-                "the first again, and `slowwave doctor` gives the reason.",
+                "The webhook has not accepted %d messages of this run, and refused %d. The run is not affected. `slowwave runs deliver` "
+                "tries the first again, and `slowwave doctor` gives the reason.",
                 pending,
                 lost,
             )
@@ -468,7 +468,7 @@ def diagnose_notices(store: Store, environment: Mapping[str, str] = os.environ) 
         name = _VARIABLES[str(kind)][0]
         if int(str(pending)):
             remedy = (
-                f"`slowwave deliver` sends them again; check {name}."
+                f"`slowwave runs deliver` sends them again; check {name}."
                 if environment.get(name)
                 else f"Set {name} to the address that gets them, and {SECRET}."
             )
@@ -478,7 +478,7 @@ def diagnose_notices(store: Store, environment: Mapping[str, str] = os.environ) 
             remedy = (
                 "Rebuild what is derived from the store; night.notices has the keys of the rows."
                 if kind == "store"
-                else "The ledger has what they reported: `slowwave runs tail NAMESPACE` lists the runs."
+                else "The ledger has what they reported: `slowwave runs list NAMESPACE` lists the runs."
             )
             about = f"{counted(int(str(lost)), 'message')} about {_ABOUT[str(kind)]}"
             found.append(Diagnosis(f"{about}: given up.{why}", remedy, problem=False))

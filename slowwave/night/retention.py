@@ -237,7 +237,7 @@ def effective(connection: Connection, namespaces: Sequence[str]) -> Freshness:
             late.append(
                 f"The last {_IDLE_APPLIES} applies in {slug} changed nothing: all of their items were stale or failed. "
                 f"Memory changes faster than plans are approved, or something refuses the writes: "
-                f"`slowwave runs tail {argument(str(slug))}`."
+                f"`slowwave runs list {argument(str(slug))}`."
             )
     return Freshness(len(namespaces), tuple(late))
 
@@ -309,7 +309,7 @@ def remove_namespace(store: Store, namespace: str) -> Removal:
     with store.connect("owner") as connection, connection.transaction():
         row = connection.execute(_NAMESPACE, (namespace,)).fetchone()
         if row is None:
-            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
         namespace_id, own = str(row[0]), row[1]
         if connected := connection.execute(_CONNECTED, (namespace_id,)).fetchone():
             raise Refused(

@@ -367,10 +367,10 @@ def _find(connection: Connection, target: str, namespace: str | None) -> Run:
     if connection.execute(_IS_NAMESPACE, (target,)).fetchone():
         raise Refused(
             f"{target[:64]!r} is a namespace, and a run of it is undone. `slowwave undo {argument(target)} last` takes back its newest "
-            f"apply run; `slowwave runs tail {argument(target)}` lists them. Nothing was undone."
+            f"apply run; `slowwave runs list {argument(target)}` lists them. Nothing was undone."
         )
     raise Refused(
-        f"{target[:64]!r} is no apply run and no applied item. `slowwave runs tail {argument(namespace) if namespace else 'NAMESPACE'}` "
+        f"{target[:64]!r} is no apply run and no applied item. `slowwave runs list {argument(namespace) if namespace else 'NAMESPACE'}` "
         "lists the runs."
     )
 
@@ -384,7 +384,7 @@ def _find_last(connection: Connection, newest: Run) -> Run:
     many = int(str(counted_runs[0])) if counted_runs else 0
     raise Refused(
         f"{counted(many, 'apply run')} of {newest.namespace} changed nothing, so there is nothing to undo. "
-        f"`slowwave runs tail {argument(newest.namespace)}` lists {'it' if many == 1 else 'them'}. Nothing was done."
+        f"`slowwave runs list {argument(newest.namespace)}` lists {'it' if many == 1 else 'them'}. Nothing was done."
     )
 
 

@@ -160,7 +160,7 @@ def change_settings(
     with store.connect("owner") as connection, connection.transaction():
         row = connection.execute(_SETTINGS_TO_CHANGE, (namespace,)).fetchone()
         if row is None:
-            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
         settings: dict[str, Any] = copy.deepcopy(row[0]) if isinstance(row[0], dict) else {}
         changed: dict[str, Any] = {}
         for key, value in given.items():

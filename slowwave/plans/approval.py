@@ -274,7 +274,7 @@ def set_read_only(store: Store, namespace: str, *, read_only: bool) -> None:
     """
     with store.connect("owner") as connection:
         if connection.execute(_SET_READ_ONLY, (read_only, namespace)).rowcount != 1:
-            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
 
 
 # Invariants of a namespace after every apply and undo, checked in plain SQL. Nothing here repairs.

@@ -61,7 +61,7 @@ class ApprovalRule:
         return f"{names}{''.join(parts)}."
 
     def to_json(self) -> dict[str, object]:
-        """Return the rule as ``slowwave signatures --json`` shows it."""
+        """Return the rule as ``slowwave policies approvals --json`` shows it."""
         return asdict(self)
 
 
@@ -82,7 +82,7 @@ class HalfSigned:
         return signed_by(self.signers, self.missing, not_author=self.not_author)
 
     def to_json(self) -> dict[str, object]:
-        """Return the approval as ``slowwave signatures --json`` shows it."""
+        """Return the approval as ``slowwave policies approvals --json`` shows it."""
         return asdict(self)
 
     def command(self, program: str = "slowwave") -> str:

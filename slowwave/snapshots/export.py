@@ -101,7 +101,7 @@ def read_snapshot(connection: Connection, namespace: str, *, model: str = "") ->
     """Read a snapshot as ``export_snapshot`` does, on a connection whose transaction the caller holds."""
     found = connection.execute(_NAMESPACE_ROW, (namespace,)).fetchone()
     if found is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
     id_, read_only, settings, taken_at, counter = found
     if not isinstance(taken_at, datetime) or not isinstance(settings, dict):
         raise SnapshotError("The namespaces table does not hold what this version expects: run `slowwave doctor`.")

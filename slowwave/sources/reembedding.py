@@ -105,7 +105,7 @@ def reembed_namespace(
     if row:
         raise Refused(
             f"Plan {str(row[0])[:12]} of {slug} has pending items, whose vectors are of the present model. Nothing was embedded. Apply or "
-            f"reject the plan first: `slowwave plans show {shlex.quote(slug)} --plan {str(row[0])[:12]}`."
+            f"reject the plan first: `slowwave plans show {shlex.quote(slug)} {str(row[0])[:12]}`."
         )
     work = _Reembedding(connection, namespace, embedder, progress)
     formerly = namespace_settings(connection, slug).embedding_model
@@ -128,7 +128,7 @@ def diagnose_speakers(store: Store) -> list[Diagnosis]:
         Diagnosis(
             f"In {slug}, {int(str(many)):,} {'message has a vector' if many == 1 else 'messages have vectors'} made without the name of "
             "the speaker, so a search by meaning does not find them by who sent them.",
-            f"`slowwave reembed {shlex.quote(str(slug))} --model {shlex.quote(str(model))}` renews these vectors and no others.",
+            f"`slowwave namespace reembed {shlex.quote(str(slug))} --model {shlex.quote(str(model))}` renews these vectors and no others.",
             problem=False,
         )
         for slug, model, many in rows

@@ -383,7 +383,7 @@ def _holding(connection: Connection, namespace: str | None) -> str:
     row = connection.execute(_HOLDING, {"namespace": namespace, "holding": list(HOLDING)}).fetchone()
     if row is None:
         raise Refused(
-            f"No run holds {namespace}, so there is nothing to cancel. `slowwave namespaces` lists the namespaces."
+            f"No run holds {namespace}, so there is nothing to cancel. `slowwave namespace list` lists the namespaces."
         )
     return str(row[0])
 
@@ -469,7 +469,7 @@ def reopen_plan_run(connection: Connection, run: Run, *, stuck: Stuck = "take ov
         )
         changed = connection.execute(_REOPEN, {"run": run.run_id, "sources": sources("planning")})
         if changed.rowcount != 1:
-            raise Refused(f"Run {run.run_id} went on elsewhere at this moment. `slowwave runs status {run.run_id}`")
+            raise Refused(f"Run {run.run_id} went on elsewhere at this moment. `slowwave runs show {run.run_id}`")
 
 
 def check_cancelled(store: Store, run_id: str, progress: Mapping[str, object] | None = None) -> None:

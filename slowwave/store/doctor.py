@@ -422,7 +422,7 @@ def digest(store: Store, namespace: str) -> str:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         found = connection.execute(_NAMESPACE_ID, (namespace,)).fetchone()
         if found is None:
-            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
         for table in _TABLES:
             row = connection.execute(_query(table).encode(), found).fetchone()
             total.update(f"{table.name}:{row[0] if row else ''}\n".encode())

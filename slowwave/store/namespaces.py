@@ -58,7 +58,7 @@ def namespace_id(connection: Connection, namespace: str) -> str:
     """
     found = connection.execute(_ID, (namespace,)).fetchone()
     if found is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
     return str(found[0])
 
 

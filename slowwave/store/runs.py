@@ -267,7 +267,7 @@ def find_run(
     Raises ``Refused`` if no run or several match, and for a run of another namespace than the given one.
     """
     what = "run" if len(modes) > 1 else f"{modes[0]} run"
-    listed = f"`slowwave runs tail {shlex.quote(namespace) if namespace else 'NAMESPACE'}` lists"
+    listed = f"`slowwave runs list {shlex.quote(namespace) if namespace else 'NAMESPACE'}` lists"
     if name == "last":
         found = _read(connection, _NEWEST, modes=list(modes), namespace=namespace)
     else:
@@ -294,9 +294,9 @@ def last_run(connection: Connection, namespace: str | None, modes: Sequence[Mode
     known = [str(s) for (s,) in connection.execute(_NAMESPACES)]
     if namespace is None and len(known) > 1:
         shown = ", ".join(known[:_NAMED]) + (f" and {len(known) - _NAMED} more" if len(known) > _NAMED else "")
-        raise Refused(f"'last' of which namespace? There are {shown}. Name one with --namespace. Nothing was done.")
+        raise Refused(f"'last' of which namespace? There are {shown}. Put its name before `last`. Nothing was done.")
     if namespace is not None and namespace not in known:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
     return find_run(connection, "last", modes, namespace)
 
 

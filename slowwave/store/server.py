@@ -571,7 +571,7 @@ def _prepare(server: Server) -> None:
     except psycopg.errors.LockNotAvailable:
         raise StoreError(
             f"The tables in {server.home} belong to the superuser yet, and somebody works on them, so they could not be given to a "
-            "login of their own. Let that work end (`slowwave runs tail NAMESPACE`), then try again."
+            "login of their own. Let that work end (`slowwave runs list NAMESPACE`), then try again."
         ) from None
     except psycopg.OperationalError as problem:
         reason = str(problem).strip().splitlines()[-1]

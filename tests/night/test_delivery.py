@@ -210,7 +210,7 @@ def test_unreachable_endpoint_loses_nothing_and_gets_all_in_order_once_it_answer
     (found,) = diagnose_notices(acme)
     assert "3 messages about events of runs: pending. http://127.0.0.1" in found.finding
     assert "did not answer" in found.finding
-    assert "slowwave deliver" in found.remedy
+    assert "slowwave runs deliver" in found.remedy
     shown = caplog.text + found.finding + str(ask(acme, "SELECT error FROM night.notices"))
     assert ("secret-path" in shown, "pass@" in shown) == (False, False)
     receiver = receive(port=port)
@@ -373,7 +373,7 @@ def test_deliver_command_sends_pending_messages_and_names_what_is_left(
     monkeypatch.setenv("SLOWWAVE_DATABASE_URL", acme.owner)
     receiver = receive(lambda _, number: (204 if number == 1 else 401, {}))
     NoticeSink(acme).record([started(), ended()])
-    monkeypatch.setattr("sys.argv", ["slowwave", "deliver"])
+    monkeypatch.setattr("sys.argv", ["slowwave", "runs", "deliver"])
     with pytest.raises(SystemExit, match="0"):
         main()
     shown = capsys.readouterr()

@@ -54,7 +54,7 @@ def test_what_is_wrong_comes_before_what_asks_and_that_before_the_rest() -> None
     for part in (*said, "`slowwave plans show asks`", "`slowwave apply signed`"):
         assert part in page
     assert "1 of it stale" in page
-    assert "`slowwave runs tail dead`" in page
+    assert "`slowwave runs list dead`" in page
 
 
 def test_a_name_and_a_sentence_of_memory_are_text() -> None:

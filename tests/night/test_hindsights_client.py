@@ -62,7 +62,7 @@ def test_hindsights_own_engine_finds_what_should_be_there_before_between_and_aft
         with client("hindsight", tmp_path, store.owner, f"{server.url}/v1") as call:
             for bank, all_texts in (("anna", texts(60, "Anna")), ("ben", texts(60, "Ben")[len(SAID) :])):
                 for at in range(0, len(all_texts), 10):
-                    call("retain", bank, texts=all_texts[at : at + 10])
+                    call("namespace", "retain", bank, texts=all_texts[at : at + 10])
             listed = {id_: text for id_, text, _ in call("list", "anna")}
             assert len(listed) == 60
             assert starting([text for _, text in call("recall", "anna", query=TEA)]) == [TEA, f"{TEA}."]
@@ -86,9 +86,9 @@ def test_hindsights_own_engine_finds_what_should_be_there_before_between_and_aft
             kept = next(id_ for id_, text in now.items() if text.startswith(TEA))
             assert call("get", "anna", id=kept).startswith(TEA)
             between = rows_of_all(store, TABLES)
-            call("retain", "anna", texts=[TEA])
+            call("namespace", "retain", "anna", texts=[TEA])
             (again,) = {id_ for id_, text, _ in call("list", "anna") if text == TEA} - {kept}
-            call("retain", "ben", texts=["Ben keeps bees"])
+            call("namespace", "retain", "ben", texts=["Ben keeps bees"])
             (bees,) = [id_ for id_, text, _ in call("list", "ben") if "bees" in text]
             call("update", "ben", id=bees, text="Ben keeps two hives of bees")
             assert call("get", "ben", id=bees) == "Ben keeps two hives of bees"

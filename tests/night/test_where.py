@@ -279,9 +279,9 @@ def test_a_physical_write_that_the_item_does_not_show_is_refused_and_shown(
         write()
     short = plan.plan_hash[:12]
     for command in (("plans", "show"), ("plans", "diff"), ("plans", "show", "--json"), ("plans", "diff", "--json")):
-        code, out, _ = run(*command[:2], slug, "--plan", short, *command[2:])
+        code, out, _ = run(*command[:2], slug, short, *command[2:])
         assert (code, "666" in out, f"{peer.schema}.mem0" in out) == (0, True, True), command
-    assert "account 666" in run("why", slug, item.id, "--plan", short)[1]
+    assert "account 666" in run("why", slug, item.id, short)[1]
     with store.connect("reader") as connection:
         stored = read_plan(connection, plan.plan_hash)
     assert "account 666" in " ".join(card(store, stored, stored.items[0]).notes)

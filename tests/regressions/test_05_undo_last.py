@@ -61,7 +61,7 @@ def test_last_of_several_namespaces_is_asked_for(store: Store, run: Run) -> None
     code, _, err = run("undo", "acme")
     assert code == 2
     assert "slowwave undo acme last" in " ".join(err.split())
-    code, out, _ = run("undo", "last", "--namespace", "acme")
+    code, out, _ = run("undo", "acme", "last")
     assert (code, first in out, second in out) == (0, True, False)
     assert digest(store, "borealis") == digests[1]
     assert slowwave.dream_undo("last", namespace="borealis", store=store).undo_of == second
@@ -106,7 +106,7 @@ def test_what_will_be_undone_is_said_first(store: Store, run: Run) -> None:  # n
         (run_id, "acme", "completed", {OPS: 3})
     ]
     assert standing == [True]
-    _, out, _ = run("undo", "last", "--namespace", "borealis")
+    _, out, _ = run("undo", "borealis", "last")
     said, done = out.splitlines()[:2]
     assert all(part in said for part in ("borealis", f"3 of {OPS}", "UTC"))
     assert "undid 3 items" in done
@@ -117,7 +117,7 @@ def test_a_run_of_another_namespace_is_refused(store: Store, run: Run) -> None: 
     run_id = applied(store, "acme")
     applied(store, "borealis")
     before = digest(store, "acme")
-    code, _, err = run("undo", run_id, "--namespace", "borealis")
+    code, _, err = run("undo", "borealis", run_id)
     assert (code, "acme" in err) == (2, True)
     assert digest(store, "acme") == before
     code, out, _ = run("undo", run_id[:8], "--json")

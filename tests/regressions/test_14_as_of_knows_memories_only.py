@@ -1,4 +1,4 @@
-"""Line 14: ``slowwave as-of`` knew memories only.
+"""Line 14: ``slowwave namespace as-of`` knew memories only.
 
 A night merged two entities, replaced a fact and retired a weak relationship. Asked what recall could have found the day before, ``as-of``
 answered with memories alone: whom the agent knew, how they were related and what held of them was not there, although the journal holds
@@ -77,14 +77,14 @@ def test_what_was_known_of_people_and_things_is_known_again(store: Store, run: R
     namespace, then = world(store)
     applied = night(store, namespace)
     now = clock(store)
-    aliases = json.loads(run("as-of", SLUG, now.isoformat(), "--json", "--text", "m. reyes")[1])["entities"]
+    aliases = json.loads(run("namespace", "as-of", SLUG, now.isoformat(), "--json", "--text", "m. reyes")[1])["entities"]
     assert [(e["name"], e["aliases"]) for e in aliases] == [("Mara Reyes", ["M. Reyes"])]
     with store.connect("applier") as connection, connection.transaction():
         undo_entries(connection, namespace, str(uuid.uuid4()), applied)
     later = clock(store)
 
     def told(at: datetime, *options: str) -> dict[str, Any]:
-        code, out, err = run("as-of", SLUG, at.isoformat(), "--json", *options)
+        code, out, err = run("namespace", "as-of", SLUG, at.isoformat(), "--json", *options)
         assert code == 0, err
         found = json.loads(out)
         return {
@@ -111,5 +111,5 @@ def test_what_was_known_of_people_and_things_is_known_again(store: Store, run: R
     assert told(later) == before
     assert told(then - timedelta(days=20)) == {"entities": set(), "edges": set(), "facts": set()}
     assert told(then, "--text", "OSLO") == {"entities": set(), "edges": set(), "facts": {"Oslo"}}
-    code, shown, _ = run("as-of", SLUG, then.isoformat())
+    code, shown, _ = run("namespace", "as-of", SLUG, then.isoformat())
     assert (code, "Harbor crane" in shown, "Oslo" in shown) == (0, True, True)

@@ -58,7 +58,7 @@ def test_a_wrong_address_is_a_sentence_without_its_password(
 ) -> None:
     """For whichever variable it stands in; whatever the program let through would end this test."""
     monkeypatch.setenv("SLOWWAVE_DATABASE_URL", address)
-    monkeypatch.setattr(sys, "argv", ["slowwave", "namespaces"])
+    monkeypatch.setattr(sys, "argv", ["slowwave", "namespace", "list"])
     for console in (session.out, session.err):
         monkeypatch.setattr(console, "_width", 80)
     with pytest.raises(SystemExit) as ended:

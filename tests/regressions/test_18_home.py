@@ -33,7 +33,7 @@ def test_a_home_that_is_a_file_is_a_sentence(tmp_path: Path, below: str) -> None
     """Or that would lie in one."""
     file = tmp_path / "file"
     file.write_text("kept")
-    shown = program("namespaces", SLOWWAVE_HOME=str(file / below))
+    shown = program("namespace", "list", SLOWWAVE_HOME=str(file / below))
     assert (shown.returncode, "Traceback" in shown.stderr) == (1, False)
     assert "SLOWWAVE_HOME" in shown.stderr
     assert file.read_text() == "kept"
@@ -43,7 +43,7 @@ def test_a_home_that_cannot_be_found_is_a_sentence(tmp_path: Path) -> None:
     """A loop of links, an unknown user."""
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     for home in (str(tmp_path / "loop"), "~nobody-of-this-name/home"):
-        shown = program("namespaces", SLOWWAVE_HOME=home)
+        shown = program("namespace", "list", SLOWWAVE_HOME=home)
         assert (shown.returncode, "Traceback" in shown.stderr) == (1, False)
         assert "SLOWWAVE_HOME" in shown.stderr
 
@@ -57,7 +57,7 @@ def test_a_read_only_home_is_a_sentence(tmp_path: Path) -> None:
         pytest.skip("this root may not mount")
     try:
         for home in (tmp_path, tmp_path / "new"):
-            shown = program("namespaces", SLOWWAVE_HOME=str(home))
+            shown = program("namespace", "list", SLOWWAVE_HOME=str(home))
             assert (shown.returncode, "Traceback" in shown.stderr) == (1, False)
             assert "SLOWWAVE_HOME" in shown.stderr
     finally:

@@ -28,7 +28,7 @@ def test_a_plan_is_called_what_became_of_it(store: Store, run: Run) -> None:
         states = {
             json.loads(run("plans", "show", world.slug, "--json")[1])["state"],
             *(p["state"] for p in json.loads(run("plans", "list", world.slug, "--json")[1])),
-            *(n["plan"] for n in json.loads(run("namespaces", "--json")[1]) if n["namespace"] == world.slug),
+            *(n["plan"] for n in json.loads(run("namespace", "list", "--json")[1]) if n["namespace"] == world.slug),
         }
         (state,) = states
         assert state in run("plans", "show", world.slug)[1]
@@ -65,9 +65,9 @@ def test_a_night_that_found_nothing_is_no_missing_night(store: Store, run: Run) 
     """An empty plan asks nobody: `plans show` says so, as `namespaces` does, and one without a night has no plan yet."""
     remember(store, "quiet", memories=[])
     assert "no plan yet" in run("plans", "show", "quiet")[2]
-    assert "none yet" in run("namespaces")[1]
+    assert "none yet" in run("namespace", "list")[1]
     assert run_night(store, "quiet").state == "empty"
     code, _, err = run("plans", "show", "quiet")
     assert (code, "no plan yet" in err, "nothing to decide" in err) == (2, False, True)
-    assert "nothing to decide" in run("namespaces")[1]
+    assert "nothing to decide" in run("namespace", "list")[1]
     assert "nothing to decide" in "".join(run("apply", "quiet")[1:])

@@ -63,7 +63,7 @@ def show_rejected(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:
     del patch
     slug, plan = ledger_plan(store, [])
     ask(store, "UPDATE night.plans SET state = 'superseded' WHERE plan_hash = %s", plan.plan_hash)
-    return run("plans", "show", slug, "--plan", plan.plan_hash)[1]
+    return run("plans", "show", slug, plan.plan_hash)[1]
 
 
 def why(store: Store, run: Run, patch: pytest.MonkeyPatch) -> str:

@@ -1,6 +1,6 @@
 """Line 20: at 80 columns tables broke ids, hashes and states, and put names in columns of nine characters.
 
-"awaiting_app/roval" in `plans list`, run ids over four lines in `runs tail`, a namespace's name as a column of syllables: nothing of
+"awaiting_app/roval" in `plans list`, run ids over four lines in `runs list`, a namespace's name as a column of syllables: nothing of
 it could be copied into the next command.
 """
 
@@ -73,20 +73,19 @@ def test_ids_hashes_states_and_names_stay_whole(
     for plan in plans:
         for value in (NAME, plan["plan_hash"][:12], plan["state"]):
             assert whole(text, value), f"{value} in\n{text}"
-    for command in (("runs", "tail", NAME), ("history", NAME)):
-        text = run(*command)[1]
-        for known in json.loads(run(*command, "--json")[1]):
-            assert whole(text, known["run_id"]), text
-            assert whole(text, known["state"]), text
-    text = run("namespaces")[1]
+    text = run("runs", "list", NAME)[1]
+    for known in json.loads(run("runs", "list", NAME, "--json")[1]):
+        assert whole(text, known["run_id"]), text
+        assert whole(text, known["state"]), text
+    text = run("namespace", "list")[1]
     assert whole(text, NAME)
     assert whole(text, "awaiting_approval")
     text = run("conflicts", "list", NAME)[1]
     (conflict,) = json.loads(run("conflicts", "list", NAME, "--json")[1])
     for value in (conflict["id"][:8], conflict["reason"]):
         assert whole(text, value), text
-    text = run("as-of", NAME, "2999-01-01")[1]
-    memories = json.loads(run("as-of", NAME, "2999-01-01", "--json")[1])["memories"]
+    text = run("namespace", "as-of", NAME, "2999-01-01")[1]
+    memories = json.loads(run("namespace", "as-of", NAME, "2999-01-01", "--json")[1])["memories"]
     assert all(whole(text, m["id"][:8]) for m in memories)
     shown = json.loads(run("plans", "show", NAME, "--json")[1])["items"]
     text = run("plans", "show", NAME)[1]
@@ -118,7 +117,7 @@ def test_a_pipe_gets_a_record_a_line_uncut_and_uncoloured(
     )
     for console in (session.out, session.err):
         monkeypatch.setattr(console, "_width", 80)
-    shown = run("as-of", "acme", "2999-01-01")[1]
+    shown = run("namespace", "as-of", "acme", "2999-01-01")[1]
     assert text.strip() in shown
     assert "\x1b" not in shown
     assert not re.search(r"[│┃─━…]", shown)

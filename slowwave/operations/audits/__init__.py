@@ -73,8 +73,8 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         "slowwave.operations.audits.dead_links:dead_links",
         """Find links to missing pages, headings or blocks, links from a page to itself, and pages to which nothing links.
 
-        Numbers and findings only; `slowwave link NAMESPACE lint` lists the same at any time. Pages belong to a corpus (`slowwave corpus
-        add`).
+        Numbers and findings only; `slowwave corpus link NAMESPACE lint` lists the same at any time. Pages belong to a corpus
+        (`slowwave corpus add`).
         """,
         reads=("links", "documents"),
         after=("dead_references",),

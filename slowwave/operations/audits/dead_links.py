@@ -1,6 +1,6 @@
 """Dead links: links to pages, headings and blocks that do not exist, and pages to which nothing links.
 
-The heading of a link is compared as ``slowwave link NAMESPACE lint`` compares it: by its letters and digits. Mentions are not links,
+The heading of a link is compared as ``slowwave corpus link NAMESPACE lint`` compares it: by its letters and digits. Mentions are not links,
 because no one wrote them as links.
 """
 

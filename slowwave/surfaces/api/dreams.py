@@ -479,7 +479,7 @@ def slug_of(connection: Connection, namespace: str) -> str:
     """Return the slug of a namespace that is given by its name or id. Raises ``Refused`` if it is unknown."""
     row = connection.execute(_SLUG, (namespace, namespace, namespace)).fetchone()
     if row is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
     return str(row[0])
 
 
@@ -797,7 +797,7 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
         if run.alive:
             raise DreamLockUnavailable(
                 f"Run {run.run_id} is alive (heartbeat {max(0, run.heartbeat_age_seconds)} s ago): there is nothing to resume. "
-                f"Watch it with `slowwave runs status {run.run_id}`, or cancel it first."
+                f"Watch it with `slowwave runs show {run.run_id}`, or cancel it first."
             )
         return run
 

@@ -407,11 +407,11 @@ def _current_plan(connection: Connection, namespace: str) -> str:
             name = argument(namespace)
             raise Refused(
                 f"{namespace} has nothing to decide: its latest plan, {found[:12]}, was undone, and is not proposed again while its rows "
-                f"say what they said. `slowwave plans show {name} --plan {found[:12]}` shows it, and "
+                f"say what they said. `slowwave plans show {name} {found[:12]}` shows it, and "
                 f"`slowwave plans reconsider {name} ITEM --reason WHY` lets the next night propose an item again."
             )
         return found
-    raise Refused(f"{no_plan(connection, namespace)} Look at `slowwave history {argument(namespace)}`.")
+    raise Refused(f"{no_plan(connection, namespace)} List the runs: `slowwave runs list {argument(namespace)}`.")
 
 
 def _named(ops: str | Collection[str]) -> str:

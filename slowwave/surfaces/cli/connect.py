@@ -23,17 +23,18 @@ if TYPE_CHECKING:
 
 
 def write(
-    store: Annotated[str, typer.Argument(help="The store's name here.")],
-    off: Annotated[bool, typer.Option("--off", help="Let nothing be applied any more; it is read as before.")] = False,
+    store: Annotated[str, typer.Argument(help="Name of the store in Slowwave.")],
+    off: Annotated[bool, typer.Option("--off", help="Refuse further writes; the store is read as before.")] = False,
     grant: Annotated[
         bool,
-        typer.Option(
-            "--grant", help="Give slowwave_applier the rights that it lacks, as the login of the address may."
-        ),
+        typer.Option("--grant", help="Grant the missing rights to slowwave_applier with the login of the address."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Allow plans for a connected store, which are applied to it in place once a person approved them. Each can be undone."""
+    """Allow approved plans to be applied to a connected store.
+
+    They are applied in place, and each can be undone.
+    """
     from slowwave.bindings.stores import let_write, stop_writing
 
     if off:
@@ -58,21 +59,21 @@ def write(
 # ``slowwave connect``: stores that are not ours, to be read in place.
 
 app = typer.Typer(
-    help="Stores that are not ours, worked on where they lie, from Mem0 to any table of yours.",
+    help="Connect a store in place: Mem0, LangGraph, a folder, a table.",
     no_args_is_help=True,
 )
 
 Url = Annotated[
     str | None,
     typer.Argument(
-        help="The store's database, for this command alone; none: SLOWWAVE_DATABASE_URL, which keeps a password off the list."
+        help="Address of the store, for this command only; by default SLOWWAVE_DATABASE_URL, which hides the password."
     ),
 ]
-Name = Annotated[str, typer.Option(help="What the store is called here, where there are several of one kind.")]
-Schema = Annotated[str, typer.Option(help="The schema that its tables lie in.")]
-Model = Annotated[str, typer.Option(help="The model that its vectors are of, as SLOWWAVE_EMBEDDING_MODEL names it.")]
+Name = Annotated[str, typer.Option(help="Name of the store in Slowwave, if there are several of one kind.")]
+Schema = Annotated[str, typer.Option(help="Schema of its tables.")]
+Model = Annotated[str, typer.Option(help="Model of its vectors, as in SLOWWAVE_EMBEDDING_MODEL.")]
 Grant = Annotated[
-    bool, typer.Option("--grant", help="Give slowwave_reader the rights to read it, as the login of the address may.")
+    bool, typer.Option("--grant", help="Grant the rights to read to slowwave_reader with the login of the address.")
 ]
 
 _URL = "SLOWWAVE_DATABASE_URL"
@@ -111,29 +112,36 @@ def _connects(own: Callable[..., _Given]) -> Callable[..., _Given]:
 
 @_connects
 def mem0(
-    collection: Annotated[str, typer.Option(help="The collection, which is a table of that name.")] = "mem0",
-    user_key: Annotated[
-        str, typer.Option(help="Whose memories a namespace holds: user_id, agent_id or run_id.")
-    ] = "user_id",
+    collection: Annotated[str, typer.Option(help="Name of the collection, which is a table.")] = "mem0",
+    user_key: Annotated[str, typer.Option(help="Owner of a namespace: user_id, agent_id or run_id.")] = "user_id",
 ) -> _Given:
-    """Connect a collection of Mem0 on pgvector, read-only. Each user is a namespace."""
+    """Connect a collection of Mem0 on pgvector, read-only.
+
+    Each user is a namespace.
+    """
     return "mem0", {"collection": collection, "user_key": user_key}
 
 
 @_connects
 def langgraph(
-    text: Annotated[str, typer.Option(help="The key of the value that holds the text.")] = "content",
+    text: Annotated[str, typer.Option(help="Key of the value that contains the text.")] = "content",
     field: Annotated[
-        str, typer.Option(help="The field of the index whose vectors are compared; none: that of the text.")
+        str, typer.Option(help="Field of the index whose vectors are compared; by default the text.")
     ] = "",
 ) -> _Given:
-    """Connect LangGraph's PostgresStore, and what LangMem stores in it, read-only. Each prefix is a namespace."""
+    """Connect PostgresStore of LangGraph and LangMem, read-only.
+
+    Each prefix is a namespace.
+    """
     return "langgraph", {"text": text, "field": field or text}
 
 
 @_connects
 def hindsight() -> _Given:
-    """Connect the facts of Hindsight's banks, read-only. Each bank is a namespace."""
+    """Connect the facts of Hindsight, read-only.
+
+    Each bank is a namespace.
+    """
     return "hindsight", {}
 
 
@@ -141,10 +149,15 @@ def hindsight() -> _Given:
 def khora(
     no_graph: Annotated[
         bool,
-        typer.Option("--no-graph", help="This khora keeps no graph beside PostgreSQL, so that plans may be applied."),
+        typer.Option(
+            "--no-graph", help="Allow plans to be applied; only if this khora has no graph outside PostgreSQL."
+        ),
     ] = False,
 ) -> _Given:
-    """Connect the events and facts of khora, read-only. Each of its namespaces is one here."""
+    """Connect the events and facts of khora, read-only.
+
+    Each of its namespaces is a namespace of Slowwave.
+    """
     return "khora", {"read_only": ""} if no_graph else {}
 
 
@@ -152,21 +165,27 @@ def khora(
 def letta(
     blocks: Annotated[
         bool,
-        typer.Option("--blocks", help="Its memory blocks instead, to be audited; each organization is a namespace."),
+        typer.Option("--blocks", help="Connect its memory blocks instead; each organization is a namespace."),
     ] = False,
 ) -> _Given:
-    """Connect the archival passages of Letta's server, read-only. Each archive is a namespace."""
+    """Connect the archival passages of a Letta server, read-only.
+
+    Each archive is a namespace.
+    """
     return ("letta_blocks" if blocks else "letta"), {}
 
 
 @app.command("folder")
 def folder(
-    folder: Annotated[Path, typer.Argument(help="The folder that holds the Markdown files.")],
+    folder: Annotated[Path, typer.Argument(help="Folder with the Markdown files.")],
     name: Name = "",
-    emptied: Annotated[bool, typer.Option("--emptied", help="The folder is meant to hold no page.")] = False,
+    emptied: Annotated[bool, typer.Option("--emptied", help="Accept that the folder has no page.")] = False,
     json: Json = False,
 ) -> None:
-    """Connect a folder of Markdown, read-only: MEMORY.md with its topic files, a vault, notes. Each block is a memory."""
+    """Connect a folder of Markdown, read-only.
+
+    The folder is MEMORY.md with its topic files, a vault, or notes. Each block is a memory.
+    """
     from slowwave.sources.following import connect_folder
     from slowwave.store.configured_models import embedder_for
     from slowwave.store.settings import Settings
@@ -185,12 +204,15 @@ def folder(
 def letta_api(
     server: Annotated[str, typer.Argument(help="The server's address, such as http://localhost:8283.")],
     name: Annotated[
-        str, typer.Option(help="What the store is called here, where there are several of one kind.")
+        str, typer.Option(help="Name of the store in Slowwave, if there are several of one kind.")
     ] = "letta_api",
-    emptied: Annotated[bool, typer.Option("--emptied", help="The server is meant to hold no block.")] = False,
+    emptied: Annotated[bool, typer.Option("--emptied", help="Accept that the server has no block.")] = False,
     json: Json = False,
 ) -> None:
-    """Connect a Letta server's memory blocks through its API, read-only. Each line is a memory; the key is in LETTA_API_KEY."""
+    """Connect memory blocks through the Letta API, read-only.
+
+    Each line is a memory. The key is read from LETTA_API_KEY.
+    """
     from slowwave.sources.following import connect_letta
     from slowwave.store.configured_models import embedder_for
     from slowwave.store.settings import Settings
@@ -205,23 +227,21 @@ def letta_api(
         say(f"Left out: {plain(problem, 400)}", indent=2)
 
 
-UserKey = Annotated[str, typer.Option(help="The key of the metadata that says whose a row is.")]
-UserColumn = Annotated[
-    str, typer.Option(help="The column that says whose a row is, where it is no key of the metadata.")
-]
-Whole = Annotated[bool, typer.Option("--whole", help="The table is one namespace, whoever's its rows are.")]
+UserKey = Annotated[str, typer.Option(help="Key of the metadata that names the owner of a row.")]
+UserColumn = Annotated[str, typer.Option(help="Column that names the owner of a row, if the metadata does not.")]
+Whole = Annotated[bool, typer.Option("--whole", help="Make the whole table one namespace.")]
 
 
 @_connects
 def langchain(
     table: Annotated[
-        str, typer.Option(help="The table of a PGVectorStore; none: PGVector's langchain_pg_embedding.")
+        str, typer.Option(help="Table of a PGVectorStore; by default PGVector's langchain_pg_embedding.")
     ] = "",
     user_key: UserKey = "user_id",
     user_column: UserColumn = "",
     whole: Whole = False,
 ) -> _Given:
-    """Connect LangChain's PGVector, or one table of its PGVectorStore, read-only."""
+    """Connect PGVector or a PGVectorStore of LangChain, read-only."""
     given = _users(user_key, user_column, whole=whole)
     return ("langchain_v2", {"table": table, **given}) if table else ("langchain", given)
 
@@ -233,7 +253,7 @@ def llamaindex(
     user_column: UserColumn = "",
     whole: Whole = False,
 ) -> _Given:
-    """Connect a table of LlamaIndex's PGVectorStore, read-only."""
+    """Connect a PGVectorStore of LlamaIndex, read-only."""
     return "llamaindex", {"table": table, **_users(user_key, user_column, whole=whole)}
 
 
@@ -245,7 +265,7 @@ def supabase(
     user_column: UserColumn = "",
     whole: Whole = False,
 ) -> _Given:
-    """Connect a table of documents as in Supabase's guides, read-only."""
+    """Connect a table of documents of Supabase, read-only."""
     return "supabase", {"table": table, "id_type": id_type, **_users(user_key, user_column, whole=whole)}
 
 
@@ -266,7 +286,7 @@ def table(
     grant: Grant = False,
     json: Json = False,
 ) -> None:
-    """Connect any table with a binding that you write, read-only."""
+    """Connect any table with a binding of yours, read-only."""
     from slowwave.bindings.files import file_text
 
     given: dict[str, str] = {}
@@ -304,8 +324,11 @@ app.command("write")(write)
 
 
 @app.command("remove")
-def remove(store: Annotated[str, typer.Argument(help="The store's name here.")], json: Json = False) -> None:
-    """Disconnect a store. Its rows are not changed, and its namespaces that had a plan keep their history."""
+def remove(store: Annotated[str, typer.Argument(help="Name of the store in Slowwave.")], json: Json = False) -> None:
+    """Disconnect a store without changing its rows.
+
+    Namespaces that had a plan keep their history.
+    """
     from slowwave.night.retention import remove_unplanned
     from slowwave.sources.following import disconnect
 

@@ -1,11 +1,11 @@
-"""``slowwave corpus``, ``link``, ``get``, ``write`` and ``purge``: folders of Markdown and their pages."""
+"""``slowwave corpus``: folders of Markdown and their pages."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from pydantic import BaseModel, ValidationError
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from slowwave.errors import Refused, plain_fault
 from slowwave.plans.commands import argument
 from slowwave.store.connect import Store
+from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id, namespace_settings
 from slowwave.surfaces.cli.session import (
     Json,
@@ -42,15 +43,15 @@ if TYPE_CHECKING:
 # ``slowwave corpus``: folders of Markdown that a namespace follows.
 
 app = typer.Typer(
-    help="Folders of Markdown: follow, sync, watch, export and publish them.",
+    help="Follow folders of Markdown; read, write and publish pages.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Every = Annotated[str, typer.Argument(help="Name of a namespace; all of them where none is said.")]
-One = Annotated[str | None, typer.Option("--corpus", help="Name of one corpus's folder.")]
+Every = Annotated[str, typer.Argument(help="Name of a namespace; by default all of them.")]
+One = Annotated[str | None, typer.Option("--corpus", help="Name of one corpus folder.")]
 Emptied = Annotated[
-    bool, typer.Option("--emptied", help="The folder is meant to hold no page: its documents are gone.")
+    bool, typer.Option("--emptied", help="Accept that the folder has no page, and retire its documents.")
 ]
 _SHOWN = 20
 
@@ -58,11 +59,14 @@ _SHOWN = 20
 @app.command()
 def add(
     namespace: Namespace,
-    folder: Annotated[Path, typer.Argument(help="The folder that holds the files.")],
-    profile: Annotated[str | None, typer.Option(help="How it is laid out: dory, vault or plain.")] = None,
+    folder: Annotated[Path, typer.Argument(help="Folder with the files.")],
+    profile: Annotated[str | None, typer.Option(help="Layout of the folder: dory, vault or plain.")] = None,
     json: Json = False,
 ) -> None:
-    """Follow a folder, and sync it. The namespace is created if it does not exist."""
+    """Follow a folder and sync it.
+
+    The namespace is created if it does not exist.
+    """
     from slowwave.store.configured_models import embedder_for
 
     store = open_store()
@@ -73,16 +77,35 @@ def add(
         suggest(
             "Sync it again, or whenever a file changes",
             f"{program()} corpus sync {namespace}",
-            f"{program()} corpus watch {namespace}",
+            f"{program()} corpus sync {namespace} --watch",
         )
 
 
 @app.command()
-def sync(namespace: Every = "ALL", corpus: One = None, emptied: Emptied = False, json: Json = False) -> None:
-    """Update documents from the files: new, changed, moved and deleted ones. Unchanged files are not read."""
+def sync(
+    namespace: Every = "ALL",
+    corpus: One = None,
+    emptied: Emptied = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Sync one namespace again whenever a file has been unchanged for a second, until Ctrl-C."
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Update documents from new, changed, moved and deleted files.
+
+    Unchanged files are not read.
+    """
     from slowwave.store.configured_models import embedder_for
 
     store = open_store()
+    if watch:
+        if namespace == "ALL" or emptied or json:
+            raise Refused("--watch syncs one namespace, without --emptied and --json. Nothing was synced.")
+        _watch(store, namespace, corpus)
+        return
     done: list[CorpusSync] = []
     refused: list[Refused] = []
     for name in chosen_namespaces(store, namespace):
@@ -107,7 +130,7 @@ def sync(namespace: Every = "ALL", corpus: One = None, emptied: Emptied = False,
 
 @app.command()
 def status(namespace: Every = "ALL", json: Json = False) -> None:
-    """Show the followed folders and what they contain."""
+    """Show the followed folders with their counts."""
     from slowwave.wiki.corpus.sync import corpus_status  # it brings the embedder
 
     store = open_store()
@@ -138,9 +161,9 @@ def status(namespace: Every = "ALL", json: Json = False) -> None:
 @app.command()
 def export(
     namespace: Namespace,
-    folder: Annotated[Path, typer.Argument(help="A folder that is empty or not there yet.")],
+    folder: Annotated[Path, typer.Argument(help="A folder that is empty or missing.")],
     corpus: One = None,
-    git: Annotated[bool, typer.Option("--git", help="Every version that was synced, as a history in git.")] = False,
+    git: Annotated[bool, typer.Option("--git", help="Write every synced version as a git history.")] = False,
     json: Json = False,
 ) -> None:
     """Write the pages back as files, byte for byte."""
@@ -160,33 +183,26 @@ def export(
 
 
 @app.command()
-def public(namespace: Namespace, corpus: One = None, json: Json = False) -> None:
-    """List the pages that are marked as public, and which of them are held back."""
-    from slowwave.wiki.corpus.public_artifacts import PublicArtifactsRequest, marked_pages, public_artifacts
-
-    with open_store().connect("reader") as connection:
-        if json:
-            request = PublicArtifactsRequest(corpus=corpus)
-            show_json(public_artifacts(connection, namespace, request).model_dump())
-            return
-        marked = marked_pages(connection, namespace, corpus)
-    rows = [(page.path, page.title, f"held back: {page.held_back}" if page.held_back else "yes") for page in marked]
-    show_table("Pages marked as public", ("page", "title", "published"), rows)
-    if not marked:
-        say("A page is marked by `visibility: public` in its frontmatter.")
-
-
-@app.command()
 def publish(
     namespace: Namespace,
-    folder: Annotated[Path, typer.Argument(help="A folder that is empty, not there yet, or was published to before.")],
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="A folder that is empty, missing, or was published to before; without it, list the pages."),
+    ] = None,
     corpus: One = None,
     json: Json = False,
 ) -> None:
-    """Write the public pages as self-contained HTML, with backlinks and a search."""
+    """Write the public pages as a website, or list them.
+
+    The pages are self-contained HTML with backlinks and a search. Without FOLDER the marked pages are listed, with the reason why some
+    are held back.
+    """
     from slowwave.wiki.corpus.public_site import publish_site
 
     with open_store().connect("reader") as connection:
+        if folder is None:
+            _list_public(connection, namespace, corpus, json=json)
+            return
         done = publish_site(connection, namespace, folder, corpus)
     if json:
         show_json(asdict(done))
@@ -196,13 +212,24 @@ def publish(
     say(f"{done.pages:,} pages ({done.bytes:,} bytes) written to {plain(done.folder)}: open index.html.")
 
 
-@app.command()
-def watch(namespace: Namespace, corpus: One = None) -> None:
-    """Sync now, and whenever a file has changed and stayed unchanged for a second. Ctrl-C ends it."""
+def _list_public(connection: Connection, namespace: str, corpus: str | None, *, json: bool) -> None:
+    from slowwave.wiki.corpus.public_artifacts import PublicArtifactsRequest, marked_pages, public_artifacts
+
+    if json:
+        show_json(public_artifacts(connection, namespace, PublicArtifactsRequest(corpus=corpus)).model_dump())
+        return
+    marked = marked_pages(connection, namespace, corpus)
+    rows = [(page.path, page.title, f"held back: {page.held_back}" if page.held_back else "yes") for page in marked]
+    show_table("Pages marked as public", ("page", "title", "published"), rows)
+    if not marked:
+        say("A page is marked by `visibility: public` in its frontmatter.")
+
+
+def _watch(store: Store, namespace: str, corpus: str | None) -> None:
+    """Sync the folders of a namespace until Ctrl-C."""
     from slowwave.store.configured_models import embedder_for
     from slowwave.wiki.corpus.sync import watch_corpora
 
-    store = open_store()
     with store.connect("reader") as connection:
         found = chosen_corpus(connection, namespace_id(connection, namespace), corpus)
     try:
@@ -267,22 +294,25 @@ def _show(done: list[CorpusSync], *, as_json: bool) -> None:
             )
 
 
-# ``slowwave link`` and ``get``: read pages of a corpus by path, and the graph of their links.
+# ``slowwave corpus link`` and ``get``: read pages of a corpus by path, and the graph of their links.
 
-_OPS: Final = ("neighbors", "backlinks", "lint")
 _Request = TypeVar("_Request", bound=BaseModel)
 PathOf = Annotated[str, typer.Argument(help="Path of a page, relative to its corpus.")]
 
 
+@app.command()
 def get(
     namespace: Namespace,
     path: PathOf,
     from_line: Annotated[int, typer.Option("--from", help="First line, from 1.")] = 1,
-    lines: Annotated[int | None, typer.Option(help="How many lines.")] = None,
-    corpus: Annotated[str | None, typer.Option(help="Name of a corpus's folder, where several hold the path.")] = None,
+    lines: Annotated[int | None, typer.Option(help="Number of lines.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="Name of the corpus folder, if several have the path.")] = None,
     json: Json = False,
 ) -> None:
-    """Print a page of a corpus, or lines of it; --json gives its hash and frontmatter as well."""
+    """Print a page of a corpus, or lines of it.
+
+    With --json also its hash and frontmatter.
+    """
     request = _checked(GetRequest, {"path": path, "from": from_line, "lines": lines, "corpus": corpus})
     with open_store().connect("reader") as connection:
         found = get_page(connection, namespace, request)
@@ -294,24 +324,19 @@ def get(
         sys.stdout.write("\n")
 
 
+@app.command()
 def link(
     namespace: Namespace,
     op: Annotated[str, typer.Argument(help="neighbors, backlinks or lint.")],
     path: Annotated[str | None, typer.Argument(help="Path of a page (neighbors, backlinks).")] = None,
     direction: Annotated[str, typer.Option(help="out, in or both (neighbors).")] = "out",
     depth: Annotated[int, typer.Option(help="Steps from the page (neighbors).")] = 1,
-    max_edges: Annotated[int, typer.Option(help="Edges that are shown.")] = 40,
-    exclude: Annotated[list[str] | None, typer.Option(help="A folder that is passed over; may be said again.")] = None,
-    corpus: Annotated[str | None, typer.Option(help="Name of a corpus's folder.")] = None,
+    max_edges: Annotated[int, typer.Option(help="Maximum number of edges.")] = 40,
+    exclude: Annotated[list[str] | None, typer.Option(help="Leave out this folder; may be repeated.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="Name of the corpus folder.")] = None,
     json: Json = False,
 ) -> None:
-    """Show the pages that a page links to, those that link to it, or the broken links of a namespace."""
-    if namespace in _OPS and op not in _OPS:
-        say(
-            f"The namespace comes first: slowwave link {op} {namespace}. The other order is accepted until 1.0.",
-            console=err,
-        )
-        namespace, op = op, namespace
+    """Show the links of a page, or the broken links of a namespace."""
     asked = {"op": op, "path": path, "direction": direction, "depth": depth, "max_edges": max_edges, "corpus": corpus}
     request = _checked(LinkRequest, asked | {"exclude_prefixes": exclude or []})
     with open_store().connect("reader") as connection:
@@ -333,14 +358,14 @@ def link(
             say(f"{found.count:,} of {found.total_count:,} edges; --max-edges shows more.")
 
 
-# ``slowwave write`` and ``purge``: write and delete pages of a namespace by path.
+# ``slowwave corpus write`` and ``purge``: write and delete pages of a namespace by path.
 
 _Target = Annotated[str, typer.Argument(help="Path of the page, like notes/tides.md.")]
 _Hash = Annotated[
-    str, typer.Option("--expected-hash", help="Hash of the page; `slowwave get NAMESPACE PATH --json` gives it.")
+    str, typer.Option("--expected-hash", help="Hash of the page; `slowwave corpus get NAMESPACE PATH --json` gives it.")
 ]
-_Corpus = Annotated[str | None, typer.Option(help="Name of a corpus's folder, where several are followed.")]
-_Agent = Annotated[str, typer.Option(help="Who writes.")]
+_Corpus = Annotated[str | None, typer.Option(help="Name of the corpus folder, if several are followed.")]
+_Agent = Annotated[str, typer.Option(help="Name of the agent.")]
 
 _SAID = {
     "created": "is created",
@@ -356,27 +381,31 @@ _SAID = {
 }
 
 
+@app.command()
 def write(
     namespace: Namespace,
     path: _Target,
     kind: Annotated[str, typer.Option(help="create, append, replace or forget.")],
-    file: Annotated[Path | None, typer.Option(help="File that holds the text; else standard input.")] = None,
+    file: Annotated[Path | None, typer.Option(help="File with the text; by default standard input.")] = None,
     title: Annotated[str, typer.Option(help="Title, for a new page.")] = "",
     type_: Annotated[str, typer.Option("--type", help="Type, for a new page: knowledge, idea, note …")] = "",
-    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be said again.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
     field: Annotated[
         list[str] | None,
-        typer.Option(help="Another field, as NAME=VALUE; true and false are no text. May be said again."),
+        typer.Option(help="Another field, as NAME=VALUE; true and false are booleans. May be repeated."),
     ] = None,
     expected_hash: _Hash = "",
-    reason: Annotated[str, typer.Option(help="Why it is forgotten.")] = "",
-    soft: Annotated[bool, typer.Option("--soft", help="Keep in quarantine what screening refuses.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    reason: Annotated[str, typer.Option(help="Reason to forget it.")] = "",
+    soft: Annotated[bool, typer.Option("--soft", help="Quarantine text that screening refuses.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report the effect.")] = False,
     agent: _Agent = "",
     corpus: _Corpus = None,
     json: Json = False,
 ) -> None:
-    """Write a page by its path: create, append, replace or forget. The text is read from a file or standard input."""
+    """Create, extend, replace or forget a page by its path.
+
+    The text is read from a file or standard input.
+    """
     frontmatter = {**_fields(field or []), **({"title": title} if title else {}), **({"type": type_} if type_ else {})}
     asked = {
         **{"kind": kind, "target": path, "content": "" if kind == "forget" else _text(file), "corpus": corpus},
@@ -395,19 +424,25 @@ def write(
         _show_page(done)
 
 
+@app.command()
 def purge(
     namespace: Namespace,
     path: _Target,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete it; without this, only say what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete it; without this, only report the effect.")] = False,
     expected_hash: _Hash = "",
-    reason: Annotated[str, typer.Option(help="Why; --yes needs it.")] = "",
-    allow_canonical: Annotated[bool, typer.Option("--allow-canonical", help="Also a protected page.")] = False,
-    tombstone: Annotated[bool, typer.Option("--tombstone", help="The tombstone beside it as well.")] = False,
+    reason: Annotated[str, typer.Option(help="Reason; --yes needs it.")] = "",
+    allow_canonical: Annotated[
+        bool, typer.Option("--allow-canonical", help="Allow the deletion of a protected page.")
+    ] = False,
+    tombstone: Annotated[bool, typer.Option("--tombstone", help="Delete its tombstone too.")] = False,
     agent: _Agent = "",
     corpus: _Corpus = None,
     json: Json = False,
 ) -> None:
-    """Delete a page for good, with all its versions: say what would go, and with --yes do it."""
+    """Delete a page with all its versions for good.
+
+    Without --yes only the effect is reported.
+    """
     asked = {
         **{"target": path, "dry_run": not yes, "expected_hash": expected_hash, "reason": reason, "agent": agent},
         **{"allow_canonical": allow_canonical, "include_related_tombstone": tombstone, "corpus": corpus},
@@ -447,7 +482,7 @@ def _show_purge(namespace: str, request: PurgeRequest, done: PurgeResponse) -> N
     _show_held(done.held)
     if done.dry_run:
         more = " --allow-canonical" * request.allow_canonical + " --tombstone" * request.include_related_tombstone
-        line = f"{program()} purge {namespace} {done.path}{more} --reason WHY --yes --expected-hash {done.hash}"
+        line = f"{program()} corpus purge {namespace} {done.path}{more} --reason WHY --yes --expected-hash {done.hash}"
         suggest("To delete it for good", line)
 
 

@@ -27,7 +27,7 @@ def demo(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Load the demo, run a night for each of its namespaces, and count the injected defects that it detects."""
+    """Load the demo, plan its nights and count the detected defects."""
     from slowwave.night.runs import Night
     from slowwave.night.several import run_nights
     from slowwave.store.configured_models import embedder_for
@@ -80,7 +80,7 @@ def _show_demo(
     if not all(one.new_items for one in nights):
         say(
             "Defects that an applied plan has repaired cannot be detected again. "
-            f"`{program()} history {argument(nights[0].namespace)}` lists its run, and `{program()} undo` undoes it."
+            f"`{program()} runs list {argument(nights[0].namespace)}` lists its run, and `{program()} undo` undoes it."
         )
     waiting = [left for one in nights if (left := _left(store, one.namespace))]
     if waiting:

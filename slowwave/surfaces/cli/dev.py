@@ -40,23 +40,23 @@ _DAGSTER_DATABASE: Final = "SELECT 1 FROM pg_database WHERE datname = 'dagster'"
 
 
 def command(
-    port: Annotated[int, typer.Option(help="Port of the UI.")] = 3000,
+    port: Annotated[int, typer.Option(help="Port of Dagster's pages.")] = 3000,
     prepare: Annotated[
         bool,
-        typer.Option("--prepare", help="Make what the UI needs and start nothing: nights report to it from then on."),
+        typer.Option("--prepare", help="Prepare Dagster and start nothing; later nights report to it."),
     ] = False,
     review_as: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Who reviews on the page beside it; by default the account that starts it. Empty: no page.",
+            help="Reviewer on the review page; by default your account. An empty name starts no page.",
         ),
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="What its processes log as well: several lines a second.")
+        bool, typer.Option("--verbose", help="Print the log of its processes, several lines per second.")
     ] = False,
 ) -> None:
-    """Start the UI and the daemon on this machine, and the review page beside them."""
+    """Start Dagster's pages, their daemon and the review page."""
     check_installation()
     if review_as and not _has_review_packages():
         raise Refused(
@@ -285,7 +285,7 @@ _SECONDS: Final = 150.0
 
 
 def stop(json: Json = False) -> None:
-    """Stop the UIs, their daemons and the embedded PostgreSQL on this machine."""
+    """Stop what `slowwave dev` started and the embedded PostgreSQL."""
     home = server.default_home()
     ports = [port for port in _started(home) if _end(home, port)]
     postgres = (home / "postgres").is_dir() and server.is_running(home)

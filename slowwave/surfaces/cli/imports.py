@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slowwave.sources.pipeline import ImportSummary
 
 
-app = typer.Typer(help="Import messages, memories, facts, Letta agents, entities or sessions.", no_args_is_help=True)
+app = typer.Typer(help="Import messages, memories, facts, entities or sessions.", no_args_is_help=True)
 
 File = Annotated[Path, typer.Argument(help="The file to read.")]
 Into = Annotated[str | None, typer.Option("--namespace", "-n", help="Namespace to import into.")]
@@ -35,12 +35,15 @@ _FOUND = {
 
 _NAMED = 5
 
-OnError = Annotated[Literal["stop", "skip"], typer.Option(help="What to do with a row that cannot be taken.")]
+OnError = Annotated[Literal["stop", "skip"], typer.Option(help="Reaction to an invalid row.")]
 
 
 @app.command()
 def messages(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
-    """Import JSONL with namespace, created_at, role and content."""
+    """Import messages from JSONL.
+
+    The fields are namespace, created_at, role and content.
+    """
     from slowwave.sources.pipeline import import_messages
 
     _run(import_messages, file, namespace, on_error, as_json=json)
@@ -56,9 +59,9 @@ def letta(file: File, namespace: Into = None, on_error: OnError = "stop", json: 
 
 @app.command()
 def graphiti(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
-    """Import a temporal graph of Graphiti as JSON: nodes, edges, episodes.
+    """Import a temporal graph of Graphiti from JSON.
 
-    It is audited here; nothing is written back.
+    The file has nodes, edges and episodes. No change is written back to Graphiti.
     """
     from slowwave.sources.graphiti import import_graphiti
 
@@ -67,7 +70,10 @@ def graphiti(file: File, namespace: Into = None, on_error: OnError = "stop", jso
 
 @app.command()
 def entities(file: File, namespace: Into = None, on_error: OnError = "stop", json: Json = False) -> None:
-    """Import CSV, also gzipped, with id, source, entity_type, name and attrs."""
+    """Import entities from CSV.
+
+    The columns are id, source, entity_type, name and attrs. The file may be gzipped.
+    """
     from slowwave.sources.tables import import_entities
 
     _run(import_entities, file, namespace, on_error, as_json=json)
@@ -75,7 +81,7 @@ def entities(file: File, namespace: Into = None, on_error: OnError = "stop", jso
 
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--map", metavar="FIELD=COLUMN", help="The file's column of a field, where its name is another."),
+    typer.Option("--map", metavar="FIELD=COLUMN", help="Column of a field, if its name differs."),
 ]
 
 
@@ -83,7 +89,10 @@ Columns = Annotated[
 def memories(
     file: File, namespace: Into = None, columns: Columns = None, on_error: OnError = "stop", json: Json = False
 ) -> None:
-    """Import CSV or JSONL with text, and optionally id, kind, subject, author, session, created_at."""
+    """Import memories from CSV or JSONL.
+
+    The field is text, and optionally id, kind, subject, author, session and created_at.
+    """
     from slowwave.sources.tables import import_memories
 
     _run(partial(import_memories, columns=columns or ()), file, namespace, on_error, as_json=json)
@@ -93,7 +102,10 @@ def memories(
 def facts(
     file: File, namespace: Into = None, columns: Columns = None, on_error: OnError = "stop", json: Json = False
 ) -> None:
-    """Import CSV or JSONL with subject, predicate, object, and optionally id, text, confidence, valid_from, valid_to, session."""
+    """Import facts from CSV or JSONL.
+
+    The fields are subject, predicate and object, and optionally id, text, confidence, valid_from, valid_to and session.
+    """
     from slowwave.sources.tables import import_facts
 
     _run(partial(import_facts, columns=columns or ()), file, namespace, on_error, as_json=json)
@@ -106,7 +118,10 @@ def sessions(
     on_error: OnError = "stop",
     json: Json = False,
 ) -> None:
-    """Import JSONL of Claude Code, Codex CLI or OpenAI-style chats: what was said, without tool calls and without secrets."""
+    """Import sessions of Claude Code, Codex CLI or OpenAI-style chats.
+
+    The files are JSONL. Tool calls and secrets are left out.
+    """
     from slowwave.store.configured_models import embedder_for
 
     # This imports a Markdown parser, which the other imports do not need.
@@ -139,18 +154,21 @@ def sessions(
 @app.command()
 def session(
     file: Annotated[Path, typer.Argument(help="The session as Markdown; - reads standard input.", allow_dash=True)],
-    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace that it is of.")],
-    agent: Annotated[str, typer.Option(help="Who took part.")],
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace to import into.")],
+    agent: Annotated[str, typer.Option(help="Name of the agent.")],
     session_id: Annotated[str, typer.Option(help="The session's id at its agent.")],
     path: Annotated[
-        str | None, typer.Option(help="Where its page lies; else logs/sessions/AGENT/SESSION_ID.md.")
+        str | None, typer.Option(help="Path of its page; by default logs/sessions/AGENT/SESSION_ID.md.")
     ] = None,
-    device: Annotated[str, typer.Option(help="Where it took place.")] = "",
+    device: Annotated[str, typer.Option(help="Device of the session.")] = "",
     status: Annotated[str, typer.Option(help="active, interrupted or done.")] = "done",
-    updated: Annotated[datetime | None, typer.Option(help="When something was last said; else today.")] = None,
+    updated: Annotated[datetime | None, typer.Option(help="Time of the last message; by default today.")] = None,
     json: Json = False,
 ) -> None:
-    """Import one session in Markdown, or its next version, as POST /v1/session-ingest does."""
+    """Import one session in Markdown, or its next version.
+
+    This is the same as POST /v1/session-ingest.
+    """
     from slowwave.surfaces.api.memory import Memory
     from slowwave.wiki.corpus.sessions import session_place
 

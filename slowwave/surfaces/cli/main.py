@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, cast
 
 import typer.main
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from slowwave.errors import SlowwaveError, StoreError
 from slowwave.store.allocators import trimmable
@@ -22,11 +22,16 @@ from slowwave.store.allocators import trimmable
 
 
 class Verb(NamedTuple):
-    """Location of a command (a function or a ``Typer`` group in ``slowwave.surfaces.cli``), and the first line of its help."""
+    """Location of a command, the first line of its help, and its section in the list of commands.
+
+    The command is the function or ``Typer`` group ``attribute`` of a module in ``slowwave.surfaces.cli``, or a group of ``verbs``.
+    """
 
     module: str
     attribute: str
     help: str
+    section: str = "Commands"
+    verbs: Mapping[str, Verb] | None = None
 
 
 class LazyGroup(TyperGroup):
@@ -39,9 +44,11 @@ class LazyGroup(TyperGroup):
         self.commands = cast("Any", _Commands(self.verbs))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands in the group's own help: names and first lines, laid out as Typer does."""
-        lines = {name: TyperCommand(name, help=verb.help) for name, verb in self.verbs.items()}
-        TyperGroup(commands=cast("Any", lines), rich_markup_mode=None).format_commands(ctx, formatter)
+        """Write the commands of each section with the first line of their help; a test keeps each on one line of 80 columns."""
+        del ctx
+        for section in dict.fromkeys(verb.section for verb in self.verbs.values()):
+            with formatter.section(section):
+                formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items() if verb.section == section])
 
 
 class _Commands(Mapping[str, object]):
@@ -67,9 +74,13 @@ class _Commands(Mapping[str, object]):
 
 
 def _command(name: str, verb: Verb) -> object:
-    """Build the command ``name`` from a module's function or group."""
-    found = getattr(import_module(f"slowwave.surfaces.cli.{verb.module}"), verb.attribute)
+    """Build the command ``name`` from a module's function or group, or from a table of commands."""
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    if verb.verbs is not None:
+        group = type("_Verbs", (LazyGroup,), {"verbs": verb.verbs})
+        alone.add_typer(typer.Typer(cls=group, help=verb.help, no_args_is_help=True, rich_markup_mode=None), name=name)
+        return typer.main.get_group(alone).commands[name]
+    found = getattr(import_module(f"slowwave.surfaces.cli.{verb.module}"), verb.attribute)
     if isinstance(found, typer.Typer):
         alone.add_typer(found, name=name)
     else:
@@ -79,145 +90,54 @@ def _command(name: str, verb: Verb) -> object:
 
 # ``slowwave``: the program.
 
-VERBS: Final = {
-    "night": Verb("nights", "night", "Audit and plan now. Nothing is applied without an approval."),
-    "demo": Verb(
-        "demo",
-        "demo",
-        "Load the demo, run a night for each of its namespaces, and count the injected defects that it detects.",
-    ),
-    "status": Verb(
-        "status",
-        "status",
-        "Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is.",
-    ),
-    "deliver": Verb(
-        "status",
-        "deliver",
-        "Send the messages that are pending for a webhook: events of runs, and notices of writes to connected stores.",
-    ),
-    "operations": Verb(
-        "nights", "list_operations", "List all audits and planners in the order of a night, each with its switch."
-    ),
-    "apply": Verb(
-        "runs",
-        "apply",
-        "Apply the approved items of a namespace, or resume an apply that did not finish.",
-    ),
-    "undo": Verb(
-        "runs",
-        "undo",
-        "Undo an apply run, or a part of it, exactly.",
-    ),
-    "history": Verb(
-        "runs",
-        "history",
-        "Show the runs of a namespace, newest first, or the claims about a subject over time.",
-    ),
-    "signatures": Verb(
-        "policies",
-        "signatures",
-        "Show or set how many people must approve a plan before it is applied. The database enforces it.",
-    ),
-    "switch": Verb(
-        "runs",
-        "switch",
-        "Stop apply and undo in all processes before their next batch, allow them again, or show the switch.",
-    ),
-    "namespace": Verb("namespaces", "app", "Show a namespace, change its settings, or remove it."),
-    "why": Verb(
-        "why", "why", "Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."
-    ),
-    "as-of": Verb(
-        "search",
-        "as_of",
-        "Show the memories, entities, relationships and facts that recall could have found at an instant.",
-    ),
-    "remember": Verb(
-        "remember", "remember", "Remember a statement about a subject, with its evidence, and say what near is known."
-    ),
-    "forget": Verb(
-        "remember",
-        "forget",
-        "End claims about a subject now, or plan to delete stored rows for good: --memory, --entity, --session or --match.",
-    ),
-    "search": Verb("search", "search", "Search a namespace as an agent does, in memories, documents and entities."),
-    "graph": Verb("search", "graph", "Export the graph of a namespace for networkx, Gephi and other tools."),
-    "wake": Verb(
-        "search",
-        "wake",
-        "Print what an agent is told when it begins, within a budget of tokens: for the top of its prompt.",
-    ),
-    "active": Verb(
-        "search",
-        "active",
-        "Print what an agent is reminded of while it works: pages that match the prompt and may be told in its profile.",
-    ),
-    "research": Verb("pages", "research", "Answer a question as a page in Markdown, each line with its sources."),
-    "metrics": Verb("serve", "metrics", "Serve Prometheus metrics of all namespaces at /metrics, or print them once."),
-    "retain": Verb(
-        "retention",
-        "retain",
-        "Remove report files, findings and rows of the ledger that are past their retention. The schedule does so every day.",
-    ),
-    "dev": Verb("dev", "command", "Start the UI and the daemon on this machine, and the review page beside them."),
-    "stop": Verb("dev", "stop", "Stop the UIs, their daemons and the embedded PostgreSQL on this machine."),
-    "namespaces": Verb(
-        "namespaces", "namespaces", "List namespaces with their live rows and the state of their latest plan."
-    ),
-    "reembed": Verb(
-        "store",
-        "reembed",
-        "Embed a namespace with another model; the namespace changes to it when all vectors are made.",
-    ),
-    "digest": Verb("store", "digest", "Print one hash of all rows in the memory tables of a namespace."),
-    "migrate": Verb(
-        "store",
-        "migrate",
-        "Upgrade the database to the schema of this version, or plan the import of another memory from FOLDER.",
-    ),
-    "doctor": Verb(
-        "store",
-        "doctor",
-        "List problems of the database with their remedies. The exit code is 1 if there are any.",
-    ),
-    "corpus": Verb("corpus", "app", "Folders of Markdown: follow, sync, watch, export and publish them."),
-    "get": Verb(
-        "corpus", "get", "Print a page of a corpus, or lines of it; --json gives its hash and frontmatter as well."
-    ),
-    "write": Verb(
-        "corpus",
-        "write",
-        "Write a page by its path: create, append, replace or forget. The text is read from a file or standard input.",
-    ),
-    "purge": Verb(
-        "corpus", "purge", "Delete a page for good, with all its versions: say what would go, and with --yes do it."
-    ),
-    "link": Verb(
-        "corpus",
-        "link",
-        "Show the pages that a page links to, those that link to it, or the broken links of a namespace.",
-    ),
-    "connect": Verb(
-        "connect", "app", "Stores that are not ours, worked on where they lie, from Mem0 to any table of yours."
-    ),
-    "import": Verb("imports", "app", "Import messages, memories, facts, Letta agents, entities or sessions."),
-    "plans": Verb("plans", "app", "Look at plans, review, approve or reject them, revoke approvals."),
-    "review": Verb("serve", "review", "Review plans in a browser: answer what they ask, sign once, apply, undo."),
-    "policies": Verb("policies", "app", "Policies by which nights decide: list them, accept or revoke one."),
-    "proposals": Verb("remember", "app", "What agents propose: list it, plan it, approve or reject it."),
-    "runs": Verb("runs", "app", "List runs, show one, and pause, resume, cancel or kill it."),
-    "conflicts": Verb("why", "app", "Look at rows that contradict each other, and rule on them."),
-    "serve": Verb("serve", "serve", "Serve memory to agents: HTTP under /v1, MCP under /mcp, until Ctrl-C."),
-    "mcp": Verb(
-        "serve",
-        "mcp",
-        "Serve one namespace to one agent over standard input and output, by the Model Context Protocol.",
-    ),
-    "tokens": Verb("serve", "app", "Tokens of agents: make, list, revoke."),
-    "pages": Verb("pages", "app", "Pages: MEMORY.md and DREAMS.md."),
+_NAMESPACE: Final = {
+    "list": Verb("namespaces", "list_", "List namespaces with their live rows and latest plan."),
+    "show": Verb("namespaces", "show", "Show a namespace with its own settings."),
+    "set": Verb("namespaces", "change", "Change settings of a namespace, or make it read-only."),
+    "remove": Verb("namespaces", "remove", "Delete an empty namespace, or end the nights of another one."),
+    "as-of": Verb("search", "as_of", "List the rows that recall could have found at an instant."),
+    "graph": Verb("search", "graph", "Write live entities and relationships as a graph file."),
+    "digest": Verb("store", "digest", "Print one hash of all rows in the memory tables."),
+    "reembed": Verb("store", "reembed", "Embed a namespace with another embedding model."),
+    "retain": Verb("retention", "retain", "Remove reports and ledger rows that are past their retention."),
 }
-"""Every command: its module here, the function or group in it, and the line in the list of commands."""
+
+VERBS: Final = {
+    "demo": Verb("demo", "demo", "Load the demo, plan its nights and count the detected defects.", "Start"),
+    "doctor": Verb("store", "doctor", "List problems of the installation, each with its remedy.", "Start"),
+    "dev": Verb("dev", "command", "Start Dagster's pages, their daemon and the review page.", "Start"),
+    "stop": Verb("dev", "stop", "Stop what `slowwave dev` started and the embedded PostgreSQL.", "Start"),
+    "night": Verb("nights", "night", "Audit and plan now. Changes are applied only after approval.", "Nights"),
+    "status": Verb("status", "status", "Show what is pending, what failed and when nights are due.", "Nights"),
+    "apply": Verb("runs", "apply", "Apply the approved items, or resume an unfinished apply run.", "Nights"),
+    "undo": Verb("runs", "undo", "Undo an apply run, or a part of it, exactly.", "Nights"),
+    "runs": Verb("runs", "app", "List, show, pause, resume and cancel runs.", "Nights"),
+    "operations": Verb("nights", "list_operations", "List audits and planners, each with its switch.", "Nights"),
+    "plans": Verb("plans", "app", "List, show, compare, approve and reject plans.", "Decide"),
+    "review": Verb("serve", "review", "Review plans in a browser: answer, approve, apply, undo.", "Decide"),
+    "why": Verb("why", "why", "Explain an item, a claim or a memory by its evidence.", "Decide"),
+    "conflicts": Verb("why", "app", "List contradicting rows and decide which one is right.", "Decide"),
+    "proposals": Verb("remember", "app", "List, plan, approve and reject the proposals of agents.", "Decide"),
+    "policies": Verb("policies", "app", "Let nights decide, and set how many people must approve.", "Decide"),
+    "search": Verb("search", "search", "Search a namespace as an agent does.", "Memory"),
+    "remember": Verb("remember", "remember", "Store a statement about a subject with its evidence.", "Memory"),
+    "forget": Verb("remember", "forget", "End claims about a subject, or plan to delete stored rows.", "Memory"),
+    "history": Verb("remember", "history", "Show the claims about a subject over time.", "Memory"),
+    "wake": Verb("search", "wake", "Print the memory block for the start of an agent's prompt.", "Memory"),
+    "active": Verb("search", "active", "Print the memory block for one prompt of an agent.", "Memory"),
+    "corpus": Verb("corpus", "app", "Follow folders of Markdown; read, write and publish pages.", "Pages"),
+    "pages": Verb("pages", "app", "Show and sync MEMORY.md and DREAMS.md; write answers as pages.", "Pages"),
+    "namespace": Verb("", "", "List, show, change, export and remove namespaces.", "Stores", _NAMESPACE),
+    "connect": Verb("connect", "app", "Connect a store in place: Mem0, LangGraph, a folder, a table.", "Stores"),
+    "import": Verb("imports", "app", "Import messages, memories, facts, entities or sessions.", "Stores"),
+    "migrate": Verb("store", "migrate", "Upgrade the schema, or plan the import of another memory.", "Stores"),
+    "serve": Verb("serve", "serve", "Serve memory to agents over HTTP and MCP until Ctrl-C.", "Serve"),
+    "mcp": Verb("serve", "mcp", "Serve one namespace to one agent over standard input and MCP.", "Serve"),
+    "tokens": Verb("serve", "app", "Create, list and revoke the tokens of agents.", "Serve"),
+    "switch": Verb("runs", "switch", "Stop apply and undo everywhere, or allow them again.", "Operate"),
+    "metrics": Verb("serve", "metrics", "Serve Prometheus metrics of all namespaces.", "Operate"),
+}
+"""Every command: its module here, the function or group in it, its line in the list of commands, and the section of that line."""
 
 
 class _Verbs(LazyGroup):

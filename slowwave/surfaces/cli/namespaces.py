@@ -1,4 +1,4 @@
-"""``slowwave namespaces``, ``namespace`` and ``status``."""
+"""``slowwave namespace``: list, show, change and remove namespaces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slowwave.errors import Refused
 from slowwave.plans.states import shown_state
 from slowwave.surfaces.cli.session import Json, Namespace, one_line, open_store, say, show_json, show_table
 
-# ``slowwave namespaces``, and ``slowwave namespace`` for one of them. The list is requested often, so it imports little.
+# The list is requested often, so it imports little.
 
 _NAMESPACES: Final = """
 SELECT n.slug, n.read_only,
@@ -29,11 +29,9 @@ ORDER BY n.slug
 """Namespaces with their counts; for a connected store those of its last snapshot, because its tables are not counted for a list."""
 _NAMESPACE: Final = "SELECT slug, id::text, read_only, settings FROM memory.namespaces WHERE slug = %s"
 
-app = typer.Typer(help="Show a namespace, change its settings, or remove it.", no_args_is_help=True)
 
-
-def namespaces(json: Json = False) -> None:
-    """List namespaces with their live rows and the state of their latest plan."""
+def list_(json: Json = False) -> None:
+    """List namespaces with their live rows and latest plan."""
     with open_store().connect("reader") as connection:
         rows = connection.execute(_NAMESPACES).fetchall()
     rows = [(*row[:5], None if row[5] is None else _plan_state(*row[5:])) for row in rows]
@@ -56,13 +54,12 @@ def _plan_state(state: object, counts: object, expires_at: object, held_back: ob
     return "changes not planned" if state == "empty" and held_back else shown_state(state, counts, expires_at)
 
 
-@app.command("show")
 def show(namespace: Namespace, json: Json = False) -> None:
     """Show a namespace with its own settings."""
     with open_store().connect("reader") as connection:
         row = connection.execute(_NAMESPACE, (namespace,)).fetchone()
     if row is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
     shown = dict(zip(("namespace", "id", "read_only", "settings"), row, strict=True))
     if json:
         show_json(shown)
@@ -73,7 +70,6 @@ def show(namespace: Namespace, json: Json = False) -> None:
     say(f"settings: {one_line(json_values.dumps(row[3], ensure_ascii=False), 10_000)}")
 
 
-@app.command("set")
 def change(
     namespace: Namespace,
     settings: Annotated[
@@ -89,11 +85,11 @@ def change(
     ] = None,
     read_only: Annotated[
         bool | None,
-        typer.Option("--read-only/--writable", help="Whether apply and undo may write it; agents may all the same."),
+        typer.Option("--read-only/--writable", help="Refuse or allow apply and undo. Agents may write in both cases."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Change a namespace's own settings, or make it read-only or writable."""
+    """Change settings of a namespace, or make it read-only."""
     from slowwave.operations.setting_names import change_settings
     from slowwave.plans.approval import set_read_only
 
@@ -116,9 +112,11 @@ def change(
     show(namespace, json=json)
 
 
-@app.command("remove")
 def remove(namespace: Namespace, json: Json = False) -> None:
-    """Delete a namespace without memory and plans, or end the nights of one whose history stays."""
+    """Delete an empty namespace, or end the nights of another one.
+
+    A namespace without live memory whose history is kept has no more nights. One with live memory is refused.
+    """
     from slowwave.night.retention import remove_namespace
     from slowwave.text.tokens import counted
 

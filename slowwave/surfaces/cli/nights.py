@@ -25,6 +25,7 @@ from slowwave.store.namespaces import store_of
 from slowwave.surfaces.cli.plans import suggest_decision
 from slowwave.surfaces.cli.runs import counts_text
 from slowwave.surfaces.cli.session import (
+    AnyNamespace,
     Json,
     Wait,
     chosen_namespaces,
@@ -294,7 +295,7 @@ EXIT_CODES: Final = {"errored": 1, "timed_out": 1, "escape_audit": 1, "locked": 
 
 
 def night(
-    namespace: Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")],
+    namespace: AnyNamespace,
     force: Annotated[bool, typer.Option("--force", help="Plan even if nothing changed since the last night.")] = False,
     ops: Annotated[
         str | None,
@@ -325,7 +326,7 @@ def night(
             "--deep", help="Run a deep pass instead: a model edits a copy of the memory, and its changes become a plan."
         ),
     ] = False,
-    reason: Annotated[str, typer.Option(help="Why you run this; `slowwave history NAMESPACE` shows it.")] = "",
+    reason: Annotated[str, typer.Option(help="Reason of the run; `slowwave runs list NAMESPACE` shows it.")] = "",
     wait: Wait = 0.0,
     jobs: Annotated[
         int,
@@ -336,7 +337,7 @@ def night(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Audit and plan now. Nothing is applied without an approval.
+    """Audit and plan now. Changes are applied only after approval.
 
     Exit code: 0 if every night ended, 1 if one failed, 2 if the night was refused, for example because another run holds the namespace.
     With --deep also 1 if the pass ran out of time or broke a rule, and 2 if its plan failed a probe.
@@ -429,7 +430,10 @@ def _run_deep_pass(namespace: str, reason: str, wait: float, *, json: bool) -> N
 
 
 def list_operations(json: Json = False) -> None:
-    """List all audits and planners in the order of a night, each with its switch."""
+    """List audits and planners, each with its switch.
+
+    The order is that of a night.
+    """
     from slowwave.operations.registry import operations
     from slowwave.store.settings import Settings
 
@@ -528,7 +532,7 @@ def show_missing_vectors(store: Store, namespace: str, idle: Sequence[str], limi
             f"{program()} connect table --file BINDING.toml --name {argument(connected)} --embedding-model MODEL",
         )
     else:
-        suggest("Embed them", f"{program()} reembed {argument(namespace)}")
+        suggest("Embed them", f"{program()} namespace reembed {argument(namespace)}")
 
 
 def with_progress(

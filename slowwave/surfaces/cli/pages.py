@@ -1,4 +1,4 @@
-"""``slowwave pages`` and ``research``."""
+"""``slowwave pages``, and the origin of a memory for ``slowwave why``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from slowwave.plans.commands import argument
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id, namespace_settings
 from slowwave.surfaces.cli.session import (
+    AnyNamespace,
     Json,
     Namespace,
     chosen_namespaces,
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 
 # ``slowwave pages``: the rendered pages, their location, and the memories behind their lines.
 
-app = typer.Typer(help="Pages: MEMORY.md and DREAMS.md.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Show and sync MEMORY.md and DREAMS.md; write answers as pages.", no_args_is_help=True, rich_markup_mode=None
+)
 
 _TEXT = 100_000
 
@@ -55,7 +58,7 @@ SELECT from_ring, to_ring, scores, recorded_at, invalidated_at FROM memory.promo
 @app.command()
 def show(
     namespace: Namespace,
-    path: Annotated[str | None, typer.Argument(help="A page, MEMORY.md for example; none lists them.")] = None,
+    path: Annotated[str | None, typer.Argument(help="A page, such as MEMORY.md; by default all are listed.")] = None,
     json: Json = False,
 ) -> None:
     """List the pages of a namespace, or print one."""
@@ -85,10 +88,13 @@ def show(
 
 @app.command()
 def sync(
-    namespace: Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")],
+    namespace: AnyNamespace,
     json: Json = False,
 ) -> None:
-    """Make the files in the workspace match the pages in the store. Apply and undo do so by themselves."""
+    """Write the pages of the store to the workspace.
+
+    Apply and undo do so by themselves.
+    """
     from slowwave.wiki.pages.workspace import sync_pages
 
     store = open_store()
@@ -114,13 +120,11 @@ def sync(
         raise typer.Exit(1)
 
 
-@app.command()
-def source(
-    namespace: Namespace,
-    memory: Annotated[str, typer.Argument(help="The id behind a line, or its first characters.")],
-    json: Json = False,
-) -> None:
-    """Show the memory to which a line of a page links: its words, their origin, its promotions."""
+def show_memory(namespace: str, memory: str, *, json: bool) -> None:
+    """Print the memory to which a line of a page links: its text, its versions and its promotions.
+
+    Raises ``Refused`` if the beginning of an id matches no memory or several.
+    """
     with open_store().connect("reader") as connection:
         found = _memory(connection, namespace_id(connection, namespace), namespace, memory)
     if json:
@@ -128,7 +132,7 @@ def source(
         return
     versions, promotions = found.pop("versions"), found.pop("promotions")
     text = found.pop("text")
-    show_table("Memory", ("what", "value"), [(name.replace("_", " "), value) for name, value in found.items()])
+    show_table("Memory", ("field", "value"), [(name.replace("_", " "), value) for name, value in found.items()])
     sys.stdout.write(f"\n{_printable(str(text))}\n\n")
     for title, rows in (("Versions", versions), ("Promotions", promotions)):
         if isinstance(rows, list) and rows:
@@ -170,21 +174,20 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
 
 
-# ``slowwave research``: an answer as a page, printed or written into a folder.
+# ``slowwave pages research``: an answer as a page, printed or written into a folder.
 
 
+@app.command()
 def research(
     namespace: Namespace,
-    question: Annotated[str, typer.Argument(help="What is to be answered.")],
+    question: Annotated[str, typer.Argument(help="The question.")],
     kind: Annotated[str, typer.Option(help="report, briefing, wiki-note or proposal.")] = "report",
     corpus: Annotated[str, typer.Option(help="durable, sessions or all.")] = "all",
-    limit: Annotated[int, typer.Option(min=1, max=20, help="How many sources at most.")] = 8,
-    save: Annotated[
-        Path | None, typer.Option(help="Folder of a corpus in which the page is written, over no file.")
-    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=20, help="Maximum number of sources.")] = 8,
+    save: Annotated[Path | None, typer.Option(help="Write the page as a new file in this corpus folder.")] = None,
     json: Json = False,
 ) -> None:
-    """Answer a question as a page in Markdown, each line with its sources."""
+    """Answer a question as a page with sources."""
     from slowwave.surfaces.api.memory import Memory
 
     response = Memory(namespace, open_store()).research(question, kind=kind, corpus=corpus, limit=limit)

@@ -18,8 +18,12 @@ from slowwave.plans.waterfall import percent, reading
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.policies import suggest_apply
 from slowwave.surfaces.cli.session import (
+    By,
     Json,
     Namespace,
+    Note,
+    Plan,
+    Reason,
     one_line,
     open_store,
     out,
@@ -171,9 +175,6 @@ _KEYS: Final = (
     ("q", "leave; your answers are kept"),
 )
 
-By = Annotated[str, typer.Option("--by", help="Who reviews.")]
-Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the night's latest by default.")]
-
 
 @dataclass
 class _Desk:
@@ -247,18 +248,21 @@ class _Desk:
 
 def review(
     namespace: Namespace,
-    by: By = "",
     plan: Plan = None,
-    sort: Annotated[str, typer.Option(help=f"What comes first: {', '.join(SORTS)}.")] = "information",
+    by: By = "",
+    sort: Annotated[str, typer.Option(help=f"Order of the questions: {', '.join(SORTS)}.")] = "information",
     signing: Annotated[
-        bool, typer.Option("--sign", help="Ask nothing: sign what is drafted, with all that needs no person.")
+        bool, typer.Option("--sign", help="Approve the drafts and all items without a question; ask nothing.")
     ] = False,
-    drafts_only: Annotated[bool, typer.Option(help="Sign the drafts alone.")] = False,
-    force: Annotated[bool, typer.Option(help="Sign although a probe failed; needs --note.")] = False,
-    note: Annotated[str, typer.Option(help="Why; kept with the approval.")] = "",
+    drafts_only: Annotated[bool, typer.Option(help="Approve only the drafts.")] = False,
+    force: Annotated[bool, typer.Option(help="Approve although a probe failed; needs --note.")] = False,
+    note: Note = "",
     json: Json = False,
 ) -> None:
-    """Ask what a plan leaves to a person, a line an answer (? lists them). Answers are drafts until --sign signs them."""
+    """Answer the questions of a plan in the terminal.
+
+    Each line is one answer; ? lists the keys. Answers are drafts until --sign approves them.
+    """
     from slowwave.plans.gate import check_name
 
     if not by:
@@ -283,11 +287,11 @@ def review(
 def reconsider(
     namespace: Namespace,
     items: Annotated[list[str], typer.Argument(help="Ids of rejected items, or their first characters.")],
-    reason: Annotated[str, typer.Option(help="Why; kept with the rejection.")],
-    by: Annotated[str, typer.Option("--by", help="Who withdraws it.")] = "",
+    reason: Reason,
+    by: By = "",
     json: Json = False,
 ) -> None:
-    """Withdraw rejections: the next night may propose again what they were about."""
+    """Withdraw rejections, so that later nights may propose again."""
     from slowwave.plans.review.drafts import reconsider as withdraw
 
     done = withdraw(open_store(), namespace, items, withdrawn_by=by, reason=reason)
@@ -432,7 +436,7 @@ def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
         f"It waits as item {made.item[:8]} of plan {made.plan_hash[:12]}; a draft says no to this one. u takes both back."
     )
     by = argument(desk.reviewer)
-    suggest("Review it", f"{program()} plans review {argument(desk.namespace)} --plan {made.plan_hash[:12]} --by {by}")
+    suggest("Review it", f"{program()} plans review {argument(desk.namespace)} {made.plan_hash[:12]} --by {by}")
 
 
 def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
@@ -515,9 +519,9 @@ def _ending(desk: _Desk) -> None:
     for item in counts.contradictions:
         say(f"Reviewers contradict each other about item {item}.")
     name, hash_ = argument(desk.namespace), desk.plan.plan_hash[:12]
-    command = f"{program()} plans review {name} --plan {hash_} --by {argument(desk.reviewer)}"
+    command = f"{program()} plans review {name} {hash_} --by {argument(desk.reviewer)}"
     if counts.decided:
-        show = f"{program()} plans diff {name} --plan {hash_}"
+        show = f"{program()} plans diff {name} {hash_}"
         suggest("Read each change first, also of the items that planners decided", show)
     if counts.decided and not counts.overruled:
         suggest(

@@ -19,8 +19,14 @@ from slowwave.surfaces.cli.plan_review import reconsider, review
 from slowwave.surfaces.cli.policies import countersign, suggest_apply
 from slowwave.surfaces.cli.session import (
     CUT,
+    By,
+    Items,
     Json,
     Namespace,
+    Note,
+    OneNamespace,
+    Plan,
+    Reason,
     chosen_namespaces,
     one_line,
     open_store,
@@ -175,7 +181,7 @@ def _short(text: str) -> str:
 
 # ``slowwave plans``: show plans, approve them, reject them, revoke approvals.
 
-app = typer.Typer(help="Look at plans, review, approve or reject them, revoke approvals.", no_args_is_help=True)
+app = typer.Typer(help="List, show, compare, approve and reject plans.", no_args_is_help=True)
 app.command()(review)
 app.command()(reconsider)
 app.command()(countersign)
@@ -197,15 +203,9 @@ UNION ALL SELECT id::text, fact_text FROM memory.memory_facts WHERE id = ANY(%(i
 UNION ALL SELECT id::text, path FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) AND version_of IS NULL
 """
 
-Hash = Annotated[str | None, typer.Argument(help="The plan's hash, or its first characters.", show_default=False)]
-Plan = Annotated[str | None, typer.Option("--plan", help="A plan's hash; the night's latest by default.")]
-Items = Annotated[str | None, typer.Option("--items", help="Item ids, or their first characters, separated by commas.")]
-
 
 @app.command("list")
-def list_(
-    namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None, json: Json = False
-) -> None:
+def list_(namespace: OneNamespace = None, json: Json = False) -> None:
     """List plans, newest first."""
     store = open_store()
     if namespace is not None:
@@ -230,18 +230,21 @@ def show(
     plan: Plan = None,
     decision: Annotated[
         list[str] | None,
-        typer.Option(help="Only these: review, auto (all but review), or a decision. May be said again."),
+        typer.Option(help="Only these: review, auto (all except review), or a decision. May be repeated."),
     ] = None,
-    operation: Annotated[
-        list[str] | None, typer.Option(help="Only what these operations propose. May be said again.")
+    operation: Annotated[list[str] | None, typer.Option(help="Only items of this operation; may be repeated.")] = None,
+    sort: Annotated[str, typer.Option(help="Order under each heading: plan, probability, risk or operation.")] = "plan",
+    limit: Annotated[
+        int | None, typer.Option(help="Items per page; by default 25, and with --json all.", min=1)
     ] = None,
-    sort: Annotated[str, typer.Option(help="Under each heading: plan, probability, risk or operation.")] = "plan",
-    limit: Annotated[int | None, typer.Option(help="Items of a page; 25, and with --json all.", min=1)] = None,
-    page: Annotated[int, typer.Option(help="Which page.", min=1)] = 1,
-    wide: Annotated[bool, typer.Option("--wide", help="Whole ids and texts, however narrow the terminal.")] = False,
+    page: Annotated[int, typer.Option(help="Number of the page.", min=1)] = 1,
+    wide: Annotated[bool, typer.Option("--wide", help="Print whole ids and texts on any terminal.")] = False,
     json: Json = False,
 ) -> None:
-    """Show a plan: what it asks a person first, then what it would do, and the command that approves it."""
+    """Show a plan: first its questions, then its changes.
+
+    The command that approves it comes last.
+    """
     from slowwave.plans.ledger import Selection, choose
     from slowwave.plans.lowering import unexplained_items
     from slowwave.plans.show import named_rows, read_names, unexplained_changes, unexplained_lines
@@ -293,7 +296,7 @@ def show(
         last = chosen.first + len(chosen.items) - 1
         say(f"Items {chosen.first:,} to {last:,} of {chosen.matching:,}.")
         if page < chosen.pages:
-            named = f" --plan {found.plan_hash[:12]}" if plan else ""
+            named = f" {found.plan_hash[:12]}" if plan else ""
             suggest("The next", f"{program()} plans show {argument(namespace)}{named}{filters} --page {page + 1}")
     if found.items:
         suggest("Why an item is there", f"{program()} why {argument(namespace)} {(chosen.items or found.items)[0].id}")
@@ -303,9 +306,7 @@ def show(
     if others and plan is None:
         one = "Another plan waits, which a proposal or a pass of its own made"
         many = f"{len(others):,} other plans wait, which proposals or passes of their own made. The first"
-        suggest(
-            one if not others[1:] else many, f"{program()} plans show {argument(namespace)} --plan {others[0][:12]}"
-        )
+        suggest(one if not others[1:] else many, f"{program()} plans show {argument(namespace)} {others[0][:12]}")
 
 
 def suggest_decision(left: Undecided | None) -> None:
@@ -319,7 +320,7 @@ def suggest_decision(left: Undecided | None) -> None:
         )
     if left.reviews:
         name = argument(left.namespace)
-        ask = f"{program()} plans review {name} --plan {left.plan_hash[:12]} --by {APPROVER}"
+        ask = f"{program()} plans review {name} {left.plan_hash[:12]} --by {APPROVER}"
         suggest("Answer what it asks, here or in a browser", ask, f"{program()} review {name} --by {APPROVER}")
     if left.decided:
         rest = f"; {counted(left.reviews, 'question is', 'questions are')} left out" if left.reviews else ""
@@ -336,11 +337,14 @@ def diff(
     items: Items = None,
     every: Annotated[
         bool,
-        typer.Option("--all", help="Each cell: stamps and counters too, and what is written to a connected store."),
+        typer.Option("--all", help="Print every cell, including timestamps, counters and writes to a connected store."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show what a plan would change: each row by its name, pages by line, claims, and what a memory's text would lose."""
+    """Show the changes of a plan row by row.
+
+    Pages are compared by line. Text that a memory would lose is listed.
+    """
     from slowwave.plans.lowering import unexplained_items
     from slowwave.plans.show import (
         called,
@@ -397,18 +401,21 @@ def diff(
 @app.command()
 def approve(
     namespace: Namespace,
-    plan_hash: Hash = None,
-    approver: Annotated[str, typer.Option("--by", "--approver", help="Who signs.")] = "",
+    plan: Plan = None,
+    by: By = "",
     items: Items = None,
     without: Annotated[
         str | None, typer.Option(help="Leave out: item ids or whole operations, separated by commas.")
     ] = None,
-    include_review: Annotated[bool, typer.Option(help="Approve review items as well.")] = False,
+    include_review: Annotated[bool, typer.Option(help="Approve review items too.")] = False,
     force: Annotated[bool, typer.Option(help="Approve although a probe failed; needs --note.")] = False,
-    note: Annotated[str, typer.Option(help="Why; kept with the approval.")] = "",
+    note: Note = "",
     json: Json = False,
 ) -> None:
-    """Approve a plan: everything but review items, or the items named. What is approved must pass its probes on its own."""
+    """Approve a plan without its questions, or the named items.
+
+    A part of a plan must pass the probes as well.
+    """
     from slowwave.operations import permits
     from slowwave.plans.gate import approve as sign
 
@@ -416,8 +423,8 @@ def approve(
     approval = sign(
         store,
         namespace,
-        plan_hash or _unnamed(store, namespace, approve_command),
-        approver=approver,
+        plan or _unnamed(store, namespace, approve_command),
+        approver=by,
         permits=permits(),
         channel="cli",
         items=_split(items),
@@ -441,18 +448,21 @@ def approve(
 @app.command()
 def reject(
     namespace: Namespace,
-    reason: Annotated[str, typer.Option(help="Why; the next night remembers it.")],
-    plan_hash: Hash = None,
-    rejected_by: Annotated[str, typer.Option("--by", help="Who rejects.")] = "",
+    reason: Reason,
+    plan: Plan = None,
+    by: By = "",
     items: Items = None,
     json: Json = False,
 ) -> None:
-    """Reject a plan or some of its items; they are not proposed again unless their rows change."""
+    """Reject a plan or some of its items.
+
+    They are not proposed again unless their rows change.
+    """
     from slowwave.plans.gate import reject as turn_down
 
     store = open_store()
-    named = plan_hash or _unnamed(store, namespace, reject_command)
-    count = turn_down(store, namespace, named, rejected_by=rejected_by, reason=reason, items=_split(items))
+    named = plan or _unnamed(store, namespace, reject_command)
+    count = turn_down(store, namespace, named, rejected_by=by, reason=reason, items=_split(items))
     if json:
         show_json({"plan_hash": named, "rejected": count})
     else:
@@ -464,16 +474,19 @@ def revoke(
     namespace: Namespace,
     name: Annotated[
         str,
-        typer.Argument(metavar="HASH|APPROVAL", help="A plan's hash, or an approval's id, or its first characters."),
+        typer.Argument(metavar="HASH|APPROVAL", help="Hash of a plan or id of an approval, or its first characters."),
     ],
-    reason: Annotated[str, typer.Option(help="Why; kept with the approval.")],
-    revoked_by: Annotated[str, typer.Option("--by", help="Who revokes.")] = "",
+    reason: Reason,
+    by: By = "",
     json: Json = False,
 ) -> None:
-    """Withdraw an approval, or all approvals of a plan, before they are applied; `undo` is for what is applied already."""
+    """Withdraw approvals of a plan before they are applied.
+
+    Use `slowwave undo` for applied items.
+    """
     from slowwave.plans.gate import revoke as withdraw
 
-    done = withdraw(open_store(), namespace, name, revoked_by=revoked_by, reason=reason)
+    done = withdraw(open_store(), namespace, name, revoked_by=by, reason=reason)
     if json:
         show_json(asdict(done))
         return

@@ -1,4 +1,4 @@
-"""``slowwave signatures``, ``plans countersign`` and ``policies``: the approvals that a plan needs, and policies that give them."""
+"""``slowwave policies`` and ``plans countersign``: policies that approve, and the number of approvals that a plan needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,20 @@ import typer
 
 from slowwave.plans.commands import argument, countersign_command
 from slowwave.plans.signatures import half_signed, read_rule
-from slowwave.surfaces.cli.session import Json, Namespace, open_store, program, say, short, show_json, suggest
+from slowwave.surfaces.cli.session import (
+    By,
+    Json,
+    Namespace,
+    Note,
+    OneNamespace,
+    Reason,
+    open_store,
+    program,
+    say,
+    short,
+    show_json,
+    suggest,
+)
 from slowwave.text.tokens import counted
 
 if TYPE_CHECKING:
@@ -17,14 +30,12 @@ if TYPE_CHECKING:
 
 # ``slowwave policies``: the policies by which nights approve or reject items.
 
-app = typer.Typer(help="Policies by which nights decide: list them, accept or revoke one.", no_args_is_help=True)
+app = typer.Typer(help="Let nights decide, and set how many people must approve.", no_args_is_help=True)
 
 
 @app.command("list")
-def list_(
-    namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None, json: Json = False
-) -> None:
-    """List the accepted policies, the oldest first, with what they say and have decided so far."""
+def list_(namespace: OneNamespace = None, json: Json = False) -> None:
+    """List the accepted policies and their decisions, oldest first."""
     from slowwave.plans.policies import read_policies
 
     with open_store().connect("reader") as connection:
@@ -45,11 +56,14 @@ def list_(
 def accept(
     namespace: Namespace,
     operations: Annotated[list[str], typer.Argument(help="Operations whose low-risk changes nights approve.")],
-    by: Annotated[str, typer.Option("--by", help="Who accepts the policy.")] = "",
-    per_night: Annotated[int, typer.Option(help="Items that it approves a night at most.")] = 1_000,
+    by: By = "",
+    per_night: Annotated[int, typer.Option(help="Maximum number of items that it approves per night.")] = 1_000,
     json: Json = False,
 ) -> None:
-    """Let nights approve the low-risk changes of operations. Questions, deletions and plans that fail a probe stay with people."""
+    """Let nights approve the low-risk changes of operations.
+
+    Questions, deletions and plans that fail a probe remain with people.
+    """
     from slowwave.operations import permits
     from slowwave.plans.policies import accept_operations
 
@@ -66,12 +80,15 @@ def accept(
 @app.command()
 def revoke(
     namespace: Namespace,
-    policy: Annotated[str, typer.Argument(help="The policy's id, or its first characters.")],
-    reason: Annotated[str, typer.Option(help="Why.")],
-    by: Annotated[str, typer.Option("--by", help="Who revokes it.")] = "",
+    policy: Annotated[str, typer.Argument(help="Id of the policy, or its first characters.")],
+    reason: Reason,
+    by: By = "",
     json: Json = False,
 ) -> None:
-    """End a policy: it decides nothing more, its approvals are no longer applied, and what it rejected may be asked again."""
+    """End a policy.
+
+    Its pending approvals are no longer applied, and its rejections may be asked again.
+    """
     from slowwave.plans.policies import revoke_policy
 
     done = revoke_policy(open_store(), namespace, policy, revoked_by=by, reason=reason)
@@ -92,12 +109,13 @@ def _print_policy(one: Policy) -> None:
     )
 
 
-# ``slowwave signatures``: the number of people who must approve a plan before it is applied; and ``plans countersign``.
+# The number of people who must approve a plan before it is applied, and ``plans countersign``.
 
 
-def signatures(
+@app.command("approvals")
+def approvals(
     namespace: Annotated[
-        str | None, typer.Argument(help="A namespace; without it, the rule for all namespaces that have no rule.")
+        str | None, typer.Argument(help="Name of a namespace; by default all namespaces without a rule.")
     ] = None,
     needed: Annotated[
         int | None, typer.Option(help="Set the number of people who must approve. This needs the owner's login.")
@@ -111,10 +129,13 @@ def signatures(
     own_login: Annotated[
         bool, typer.Option("--own-login", help="Count only one approval for each database login.")
     ] = False,
-    by: Annotated[str, typer.Option(help="Your name.")] = "",
+    by: By = "",
     json: Json = False,
 ) -> None:
-    """Show or set how many people must approve a plan before it is applied. The database enforces it."""
+    """Show or set how many people must approve a plan.
+
+    The database enforces the number at apply.
+    """
     store = open_store()
     if needed is not None or not_author or own_login:
         from slowwave.plans.gate import set_rule
@@ -143,15 +164,18 @@ def suggest_apply(namespace: str, plan_hash: str, lacks: str) -> None:
 
 def countersign(
     namespace: Namespace,
-    plan_hash: Annotated[str, typer.Argument(help="The plan's hash, or its first characters.")],
-    by: Annotated[str, typer.Option(help="Your name.")] = "",
-    note: Annotated[str, typer.Option(help="Why; stored with the approval.")] = "",
+    plan: Annotated[str, typer.Argument(help="Hash of a plan, or its first characters.")],
+    by: By = "",
+    note: Note = "",
     json: Json = False,
 ) -> None:
-    """Add the second approval to the items that another person approved (see `slowwave signatures`)."""
+    """Add the second approval to items that are approved once.
+
+    Another person must have approved them (see `slowwave policies approvals`).
+    """
     from slowwave.plans.gate import countersign as add
 
-    done = add(open_store(), namespace, plan_hash, signed_by=by, channel="cli", note=note)
+    done = add(open_store(), namespace, plan, signed_by=by, channel="cli", note=note)
     if json:
         show_json(done.to_json())
         return

@@ -1,4 +1,4 @@
-"""``slowwave remember``, ``forget`` and ``proposals``: what agents do at run time, by hand."""
+"""``slowwave remember``, ``forget``, ``history`` and ``proposals``: the claims and proposals of agents."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from slowwave.plans.commands import argument, undecided
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.plans import suggest_decision
 from slowwave.surfaces.cli.session import (
+    By,
+    Items,
     Json,
     Namespace,
+    Note,
+    Reason,
     instant_of,
     open_store,
     out,
@@ -41,17 +45,16 @@ if TYPE_CHECKING:
 # ``forget`` has two forms. With a subject it ends claims at once. With a selector it seals a plan that deletes stored rows permanently.
 
 Subject = Annotated[
-    str, typer.Option(help="Whom or what it is about: a name, an alias, or a reference (project:rowan).")
+    str, typer.Option(help="Subject of the statement: a name, an alias, or a reference (project:rowan).")
 ]
 Scope = Annotated[str | None, typer.Option(help="person, project, concept, decision or core; a new subject needs it.")]
 Claims = Annotated[
     list[str] | None,
-    typer.Option("--claim", help="Only this claim, by its id or the beginning of it; may be given again."),
+    typer.Option("--claim", help="Only this claim, by its id or its first characters; may be repeated."),
 ]
-Reason = Annotated[str, typer.Option(help="Why.")]
-Agent = Annotated[str, typer.Option(help="Who says it.")]
-Session = Annotated[str, typer.Option(help="The session in which it is said.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+Agent = Annotated[str, typer.Option(help="Name of the agent.")]
+Session = Annotated[str, typer.Option(help="Session of the statement.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only report the effect.")]
 
 
 def remember(
@@ -61,23 +64,26 @@ def remember(
     kind: Annotated[str, typer.Option(help="fact, preference, state, decision or note.")] = "fact",
     scope: Scope = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="It ends what was so until now: --claim, or all of the kind.")
+        bool, typer.Option("--replace", help="End the previous claims: those of --claim, or all of the kind.")
     ] = False,
     claim: Claims = None,
-    since: Annotated[str | None, typer.Option(help="Since when it is true, where that is not now.")] = None,
-    confidence: Annotated[float, typer.Option(help="How sure it is, from 0 to 1.")] = 1.0,
+    since: Annotated[str | None, typer.Option(help="Start of its validity; by default now.")] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence, from 0 to 1.")] = 1.0,
     reason: Reason = "",
-    source: Annotated[str, typer.Option(help="Where it comes from: a page, a call, a person.")] = "",
+    source: Annotated[str, typer.Option(help="Source: a page, a call, a person.")] = "",
     agent: Agent = "",
     session: Session = "",
-    inbox: Annotated[bool, typer.Option("--inbox", help="Keep it as it came, about no subject.")] = False,
+    inbox: Annotated[bool, typer.Option("--inbox", help="Store it unchanged and without a subject.")] = False,
     soft: Annotated[
-        bool, typer.Option("--soft", help="Put it aside where its subject is unknown or it speaks to a model.")
+        bool, typer.Option("--soft", help="Quarantine it if its subject is unknown or it addresses a model.")
     ] = False,
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Remember a statement about a subject, with its evidence, and say what near is known."""
+    """Store a statement about a subject with its evidence.
+
+    The claims that are known about the subject are printed as well.
+    """
     from slowwave.surfaces.api.memory import Memory
 
     store = open_store()
@@ -107,7 +113,7 @@ def remember(
 def forget(
     namespace: Namespace,
     subject: Annotated[
-        str, typer.Argument(help="End claims about this name, alias, or reference (project:rowan) now.")
+        str, typer.Argument(help="End claims about this name, alias, or reference (project:rowan).")
     ] = "",
     memory: Annotated[str, typer.Option(help="Plan to delete this memory for good, by its id.")] = "",
     entity: Annotated[str, typer.Option(help="Plan to delete an entity and all rows and pages that name it.")] = "",
@@ -115,13 +121,13 @@ def forget(
         str,
         typer.Option(
             "--session",
-            help="Plan to delete all that was stored of this session. With a subject: who ends claims in it.",
+            help="Plan to delete all rows of this session. With a subject: the session in which claims end.",
         ),
     ] = "",
     match: Annotated[
         str, typer.Option(help="Plan to delete all rows and pages that hold this text, in any case.")
     ] = "",
-    statement: Annotated[str, typer.Option(help="Only what says this.")] = "",
+    statement: Annotated[str, typer.Option(help="Only claims with this statement.")] = "",
     kind: Annotated[str, typer.Option(help="Only this kind; note means all of them.")] = "note",
     scope: Scope = None,
     claim: Claims = None,
@@ -130,7 +136,10 @@ def forget(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """End claims about a subject now, or plan to delete stored rows for good: --memory, --entity, --session or --match."""
+    """End claims about a subject, or plan to delete stored rows.
+
+    With SUBJECT claims end at once. With --memory, --entity, --session or --match a plan is made that deletes rows for good.
+    """
     chosen: dict[By, str] = {"memory": memory, "entity": entity, "match": match}
     if not subject:
         chosen["session"] = stored_session
@@ -184,7 +193,7 @@ def _plan_forgetting(namespace: str, by: By, value: str, *, reason: str, json: b
         say(f"deletes the page {plain(path)}.{edited if path in done.edited else ''}", indent=2)
     for folder in done.histories:
         say(f"{plain(folder)} is in a git repository, and its history keeps the pages.", indent=2)
-    plan = f"{argument(namespace)} --plan {done.plan_hash[:12]}"
+    plan = f"{argument(namespace)} {done.plan_hash[:12]}"
     suggest("Every row", f"{program()} plans diff {plan}")
     suggest("Approve it", f"{program()} plans approve {argument(namespace)} {done.plan_hash[:12]} --by NAME")
 
@@ -272,7 +281,22 @@ def show_claim(namespace: str, found: ClaimResponse, *, json: bool) -> None:
     suggest("More of it", f"slowwave history {argument(namespace)} {argument(found.subject_ref)}")
 
 
-def show_history(namespace: str, found: SubjectHistoryResponse, *, json: bool) -> None:
+def history(
+    namespace: Namespace,
+    subject: Annotated[str, typer.Argument(help="A name, an alias or a reference (project:rowan).")],
+    scope: Annotated[str | None, typer.Option(help="person, project, concept, decision or core.")] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number of claims.", min=1)] = 20,
+    json: Json = False,
+) -> None:
+    """Show the claims about a subject over time."""
+    from slowwave.surfaces.api.memory import Memory
+    from slowwave.wiki.claims.trail import MOST
+
+    found = Memory(namespace, open_store()).history(subject, scope=scope, limit=min(limit, MOST))
+    _show_history(namespace, found, json=json)
+
+
+def _show_history(namespace: str, found: SubjectHistoryResponse, *, json: bool) -> None:
     """Print what was believed about a subject, the newest first."""
     if json:
         show_json({"namespace": namespace, **found.model_dump(mode="json")})
@@ -330,16 +354,15 @@ def _instant(at: datetime) -> str:
 
 # ``slowwave proposals``: the proposals of agents, their plans, and their outcomes.
 
-app = typer.Typer(help="What agents propose: list it, plan it, approve or reject it.", no_args_is_help=True)
+app = typer.Typer(help="List, plan, approve and reject the proposals of agents.", no_args_is_help=True)
 
-Id = Annotated[str, typer.Argument(help="The proposal's id, or its first characters.")]
-ProposalsBy = Annotated[str, typer.Option("--by", help="Who decides.")]
+Id = Annotated[str, typer.Argument(help="Id of the proposal, or its first characters.")]
 
 
 @app.command("list")
 def list_(
     namespace: Namespace,
-    status: Annotated[str | None, typer.Option("--status", help="Only those of this status.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="Only proposals with this status.")] = None,
     json: Json = False,
 ) -> None:
     """List proposals, newest first."""
@@ -366,7 +389,10 @@ def list_(
 
 @app.command()
 def plan(namespace: Namespace, json: Json = False) -> None:
-    """Seal what is kept, each proposal as a plan, and approve or reject what tokens decided."""
+    """Make a plan of each kept proposal.
+
+    Decisions that were made with tokens are recorded on the plans.
+    """
     from slowwave.wiki.proposals import settle
 
     done = settle(open_store(), namespace)
@@ -396,7 +422,7 @@ def plan(namespace: Namespace, json: Json = False) -> None:
 
 @app.command()
 def show(namespace: Namespace, id_: Id, json: Json = False) -> None:
-    """Show a proposal: what it requests, and the command that decides it."""
+    """Show a proposal and the command that decides it."""
     from slowwave.wiki.proposals import proposal
 
     store = open_store()
@@ -420,7 +446,7 @@ def show(namespace: Namespace, id_: Id, json: Json = False) -> None:
     for sentence in found.still_held:
         say(sentence)
     if found.plan_hash:
-        suggest("Its plan", f"{program()} plans show {argument(namespace)} --plan {found.plan_hash[:12]}")
+        suggest("Its plan", f"{program()} plans show {argument(namespace)} {found.plan_hash[:12]}")
         suggest_decision(left)
     elif found.status == "kept":
         suggest("Plan it", f"{program()} proposals plan {argument(namespace)}")
@@ -430,9 +456,9 @@ def show(namespace: Namespace, id_: Id, json: Json = False) -> None:
 def approve(
     namespace: Namespace,
     id_: Id,
-    by: ProposalsBy,
-    items: Annotated[str | None, typer.Option("--items", help="Ids of items of its plan, separated by commas.")] = None,
-    note: Annotated[str, typer.Option("--note", help="Why.")] = "",
+    by: By = "",
+    items: Items = None,
+    note: Note = "",
     json: Json = False,
 ) -> None:
     """Approve the plan of a proposal, or some of its items."""
@@ -462,11 +488,14 @@ def approve(
 def reject(
     namespace: Namespace,
     id_: Id,
-    by: ProposalsBy,
-    reason: Annotated[str, typer.Option("--reason", help="Why.")],
+    reason: Reason,
+    by: By = "",
     json: Json = False,
 ) -> None:
-    """Reject a proposal: it is not proposed again until the data behind it change."""
+    """Reject a proposal.
+
+    It is not proposed again until the data behind it change.
+    """
     from slowwave.plans.gate import reject as turn_down
 
     store = open_store()

@@ -1,23 +1,24 @@
-"""``slowwave retain``: remove report files, findings and ledger rows that are past their retention."""
+"""``slowwave namespace retain``: remove report files, findings and ledger rows that are past their retention."""
 
 from __future__ import annotations
-
-from typing import Annotated
 
 import typer
 
 from slowwave.errors import SlowwaveError
 from slowwave.store.namespaces import namespace_settings
-from slowwave.surfaces.cli.session import Json, chosen_namespaces, open_store, show_json, show_table
+from slowwave.surfaces.cli.session import AnyNamespace, Json, chosen_namespaces, open_store, show_json, show_table
 
-# ``slowwave retain``: remove what is past its retention now.
+# ``slowwave namespace retain``: remove what is past its retention now.
 
 
 def retain(
-    namespace: Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")],
+    namespace: AnyNamespace,
     json: Json = False,
 ) -> None:
-    """Remove report files, findings and rows of the ledger that are past their retention. The schedule does so every day."""
+    """Remove reports and ledger rows that are past their retention.
+
+    The schedule does so every day.
+    """
     from slowwave.night.retention import retain as run
 
     store = open_store()

@@ -1,4 +1,4 @@
-"""``slowwave apply``, ``undo``, ``history``, ``runs`` and ``switch``: write, undo, list runs, stop them."""
+"""``slowwave apply``, ``undo``, ``runs`` and ``switch``: write, undo, list runs, stop them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from slowwave.plans.commands import approve_command, argument, undecided
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, latest_plan, no_plan, run_states, shown_state
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespaces
 from slowwave.surfaces.cli.session import (
+    By,
+    Items,
     Json,
     Namespace,
+    Note,
     Wait,
     err,
     open_store,
@@ -36,15 +40,16 @@ if TYPE_CHECKING:
 
 # ``slowwave apply``, ``undo`` and ``runs``: write, undo, and control active runs.
 
-app = typer.Typer(help="List runs, show one, and pause, resume, cancel or kill it.", no_args_is_help=True)
+app = typer.Typer(help="List, show, pause, resume and cancel runs.", no_args_is_help=True)
 
-RunName = Annotated[str, typer.Argument(help="Run id, its first characters, or `last`.")]
+RunName = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[NAMESPACE] RUN", help="Run id, its first characters, or `last`; optionally after its namespace."
+    ),
+]
 _NAMED: Final = 10
 """Items that are listed by name."""
-
-InNamespace = Annotated[
-    str | None, typer.Option("--namespace", help="Namespace of the run; a run of another namespace is refused.")
-]
 
 _PLAN_STATE: Final = """
 SELECT p.state, night.item_counts(p.plan_hash), p.expires_at FROM night.plans p WHERE p.plan_hash = %s
@@ -54,8 +59,15 @@ SELECT item_id::text FROM night.plan_items WHERE plan_hash = %s AND status = 'fa
 """
 
 
+def _split_name(names: Sequence[str], done: str) -> tuple[str, str | None]:
+    """Return the run or item, and the namespace before it if one is given."""
+    if len(names) > 2:
+        raise Refused(f"{' '.join(names)[:200]!r} is not one namespace followed by one run. Nothing was {done}.")
+    return names[-1], names[0] if len(names) == 2 else None
+
+
 def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
-    """Apply the approved items of a namespace, or resume an apply that did not finish.
+    """Apply the approved items, or resume an unfinished apply run.
 
     Exit code: 0 if all approved items were applied or were out of date, 1 if an item failed or the run was cancelled, 2 if nothing was
     approved or another run holds the namespace.
@@ -124,12 +136,11 @@ def undo(
             help="Run id, its first characters, `last`, or an item's id; optionally after its namespace.",
         ),
     ] = None,
-    items: Annotated[str | None, typer.Option("--items", help="Undo only these items, separated by commas.")] = None,
+    items: Items = None,
     operation: Annotated[str | None, typer.Option(help="Undo only the items of this operation.")] = None,
     leave_changed: Annotated[
         bool, typer.Option("--leave-changed", help="Skip items whose rows have changed since; undo all others.")
     ] = False,
-    namespace: InNamespace = None,
     wait: Wait = 0.0,
     json: Json = False,
 ) -> None:
@@ -140,16 +151,11 @@ def undo(
     from slowwave.surfaces.api.dreams import dream_undo
 
     if not names:
-        of = argument(namespace) if namespace else "NAMESPACE"
         raise Refused(
-            f"Name what to undo: `slowwave undo {of} last` undoes the newest apply run that changed something, and "
-            f"`slowwave history {of}` lists the runs. Nothing was undone."
+            "Name what to undo: `slowwave undo NAMESPACE last` undoes the newest apply run that changed something, and "
+            "`slowwave runs list NAMESPACE` lists the runs. Nothing was undone."
         )
-    if len(names) > 2 or (len(names) == 2 and namespace not in (None, names[0])):
-        raise Refused(
-            f"{' '.join(names)[:200]!r} is not one namespace followed by one run or item. Nothing was undone."
-        )
-    target, namespace = names[-1], names[0] if len(names) == 2 else namespace
+    target, namespace = _split_name(names, "undone")
     chosen = None if items is None else [i.strip() for i in items.split(",") if i.strip()]
     result = dream_undo(
         target,
@@ -180,7 +186,7 @@ def undo(
         )
     else:
         say(f"Nothing of run {result.undo_of} was left to undo; nothing was changed in {result.namespace}.")
-        suggest("List the runs", f"{program()} history {argument(result.namespace)}")
+        suggest("List the runs", f"{program()} runs list {argument(result.namespace)}")
     if result.left and not json:
         many, more = len(result.left), f" and {len(result.left) - _NAMED:,} more" if len(result.left) > _NAMED else ""
         ids = ", ".join(item[:8] for item in result.left[:_NAMED])
@@ -206,29 +212,6 @@ def _announce(about: Undoing) -> None:
         f"Undoing {about.mode} run {about.run_id} of {about.namespace}, begun {about.started_at:%Y-%m-%d %H:%M} UTC{ended}: "
         f"{counted}.{left}"
     )
-
-
-def history(
-    namespace: Namespace,
-    subject: Annotated[
-        str, typer.Argument(help="A name, an alias or a reference (project:rowan); without it, the runs are listed.")
-    ] = "",
-    scope: Annotated[str | None, typer.Option(help="person, project, concept, decision or core.")] = None,
-    limit: Annotated[int, typer.Option(help="How many.", min=1)] = 20,
-    json: Json = False,
-) -> None:
-    """Show the runs of a namespace, newest first, or the claims about a subject over time."""
-    if subject:
-        from slowwave.surfaces.api.memory import Memory
-        from slowwave.surfaces.cli.remember import show_history
-        from slowwave.wiki.claims.trail import MOST
-
-        show_history(
-            namespace, Memory(namespace, open_store()).history(subject, scope=scope, limit=min(limit, MOST)), json=json
-        )
-        return
-
-    show_runs(namespace, limit, json=json)
 
 
 def show_runs(namespace: str, limit: int, *, json: bool) -> None:
@@ -268,28 +251,28 @@ def counts_text(counts: object) -> str:
     return ", ".join(f"{n:,} {what}" for what, n in shown.items() if n) or "nothing"
 
 
-@app.command()
-def tail(
+@app.command("list")
+def list_(
     namespace: Namespace,
-    limit: Annotated[int, typer.Option(help="How many.", min=1)] = 20,
+    limit: Annotated[int, typer.Option(help="Maximum number of runs.", min=1)] = 20,
     json: Json = False,
 ) -> None:
-    """Show the newest runs of a namespace."""
+    """List the runs of a namespace, newest first."""
     show_runs(namespace, limit, json=json)
 
 
 @app.command()
-def status(
+def show(
     run: RunName,
-    namespace: InNamespace = None,
     watch: Annotated[bool, typer.Option("--watch", help="Repeat every second until the run has ended.")] = False,
     json: Json = False,
 ) -> None:
-    """Show one run: its state, its progress, and whether its process is alive."""
+    """Show the state, progress and process of one run."""
     from slowwave.surfaces.api.dreams import dream_status
 
     store = open_store()
-    shown = dream_status(run, namespace=namespace, store=store)
+    name, namespace = _split_name(run, "shown")
+    shown = dream_status(name, namespace=namespace, store=store)
     while watch and shown.state in ("planning", "applying") and not shown.stuck:
         say(_line(shown), console=err)
         time.sleep(1)
@@ -305,30 +288,38 @@ def status(
 @app.command()
 def cancel(
     run: Annotated[
-        str | None,
-        typer.Argument(help="Run id, its first characters, or `last`; not needed with --dead and --namespace."),
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAMESPACE] RUN", help="Run id, its first characters, or `last`; optionally after its namespace."
+        ),
     ] = None,
-    namespace: InNamespace = None,
     dead: Annotated[
         bool,
         typer.Option(
             "--dead",
-            help="Free the namespace at once, because the process of the run has ended; its heartbeat is ignored.",
+            help="Free the namespace of a run whose process has ended, whatever its heartbeat; the namespace alone is enough.",
         ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Cancel a run: an apply stops after its batch, a night at once. The rest can be done later."""
+    """Cancel a run; the rest can be done later.
+
+    An apply run stops after its batch, a night or a deep pass at once.
+    """
     from slowwave.store.claims import request_cancel
     from slowwave.store.runs import resume_command
 
-    if run is None and not (dead and namespace):
+    if not run:
         raise Refused(
             "Name the run to cancel: `slowwave runs cancel RUN`. To free a namespace whose run has no process any more: "
-            "`slowwave runs cancel --dead --namespace NAMESPACE`. Nothing was cancelled."
+            "`slowwave runs cancel NAMESPACE --dead`. Nothing was cancelled."
         )
     store = open_store()
-    found = request_cancel(store, run, namespace, dead=dead)
+    name, namespace = _split_name(run, "cancelled")
+    if dead and namespace is None and name in namespaces(store):
+        found = request_cancel(store, None, name, dead=True)
+    else:
+        found = request_cancel(store, name, namespace, dead=dead)
     if json:
         _show_status(store, found.run_id)
     elif found.state == "cancelled":
@@ -341,43 +332,15 @@ def cancel(
 
 
 @app.command()
-def kill(
-    run: RunName,
-    namespace: InNamespace = None,
-    force: Annotated[bool, typer.Option("--force", help="Confirm; the work of the run so far is discarded.")] = False,
-    json: Json = False,
-) -> None:
-    """Stop an active run, a deep pass together with its model. Without --force the exit code is 2 and the run continues."""
-    from slowwave.store.claims import request_cancel
-    from slowwave.surfaces.api.dreams import dream_status
+def pause(run: RunName, json: Json = False) -> None:
+    """Pause an apply run after its batch.
 
-    store = open_store()
-    shown = dream_status(run, namespace=namespace, store=store)
-    if shown.state not in ("planning", "applying"):
-        if json:
-            show_json(shown.to_json())
-            return
-        say(f"Run {shown.run_id} is already {shown.state}; there is nothing to stop.")
-        return
-    if not force:
-        raise Refused(f"Run {shown.run_id} is {shown.state}. Stop it with `slowwave runs kill {shown.run_id} --force`.")
-    found = request_cancel(store, shown.run_id, namespace)
-    if json:
-        _show_status(store, found.run_id)
-        return
-    say(
-        f"Run {found.run_id} is {found.state}."
-        if found.state == "cancelled"
-        else f"Run {found.run_id} stops after its batch."
-    )
-
-
-@app.command()
-def pause(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
-    """Pause a run after its batch. It holds its namespace until it is resumed or cancelled."""
+    It holds its namespace until it is resumed or cancelled.
+    """
     from slowwave.surfaces.api.dreams import dream_pause
 
-    shown = dream_pause(run, namespace=namespace, store=open_store())
+    name, namespace = _split_name(run, "paused")
+    shown = dream_pause(name, namespace=namespace, store=open_store())
     if json:
         show_json(shown.to_json())
         return
@@ -386,15 +349,36 @@ def pause(run: RunName, namespace: InNamespace = None, json: Json = False) -> No
 
 
 @app.command()
-def resume(run: RunName, namespace: InNamespace = None, json: Json = False) -> None:
+def resume(run: RunName, json: Json = False) -> None:
     """Continue a paused run."""
     from slowwave.surfaces.api.dreams import dream_resume
 
-    shown = dream_resume(run, namespace=namespace, store=open_store())
+    name, namespace = _split_name(run, "resumed")
+    shown = dream_resume(name, namespace=namespace, store=open_store())
     if json:
         show_json(shown.to_json())
     else:
         say(f"Run {shown.run_id} continues.")
+
+
+@app.command()
+def deliver(json: Json = False) -> None:
+    """Send pending messages to webhooks.
+
+    The messages are events of runs, and notices of writes to connected stores.
+    """
+    from slowwave.night.delivery import deliver as run
+    from slowwave.night.delivery import diagnose_notices
+
+    store = open_store()
+    sent = run(store)
+    left = diagnose_notices(store)
+    if json:
+        show_json({"sent": sent, "left": [{"finding": note.finding, "remedy": note.remedy} for note in left]})
+        return
+    say(f"Sent {counted(sent, 'message')}.")
+    for note in left:
+        say(f"Note: {note.finding} {note.remedy}", console=err)
 
 
 def _show_status(store: Store, run_id: str) -> None:
@@ -441,12 +425,15 @@ def _nothing_to_apply(store: Store, namespace: str) -> str:
 
 def switch(
     name: Annotated[str, typer.Argument(help="`apply`, the only switch.")] = "apply",
-    state: Annotated[str | None, typer.Argument(help="`off` or `on`; without it the switch is shown.")] = None,
-    by: Annotated[str, typer.Option(help="Your name.")] = "",
-    note: Annotated[str, typer.Option(help="Why; a refused apply or undo shows this.")] = "",
+    state: Annotated[str | None, typer.Argument(help="`off` or `on`.")] = None,
+    by: By = "",
+    note: Note = "",
     json: Json = False,
 ) -> None:
-    """Stop apply and undo in all processes before their next batch, allow them again, or show the switch."""
+    """Stop apply and undo everywhere, or allow them again.
+
+    Running processes stop before their next batch. Without STATE the switch is shown.
+    """
     from slowwave.plans.approval import read_switch, switch_apply
 
     if name != "apply" or state not in (None, "on", "off"):

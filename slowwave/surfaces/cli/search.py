@@ -1,4 +1,4 @@
-"""``slowwave search``, ``active``, ``wake``, ``as-of`` and ``graph``: read a namespace as an agent does, at a time, or as a graph."""
+"""``slowwave search``, ``active``, ``wake``, and of ``namespace`` the commands ``as-of`` and ``graph``: read a namespace."""
 
 from __future__ import annotations
 
@@ -21,21 +21,18 @@ from slowwave.surfaces.cli.session import (
     show_table,
 )
 
-graph = typer.Typer(help="Export the graph of a namespace for networkx, Gephi and other tools.", no_args_is_help=True)
+# ``slowwave namespace graph``: the live rows as a graph file.
 
 
-@graph.callback()
-def _graph() -> None:
-    """Export the graph of a namespace for networkx, Gephi and other tools."""
-
-
-@graph.command("export")
-def export_graph(
+def graph(
     namespace: Namespace,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
     form: Annotated[str, typer.Option("--format", help="graphml, gexf or json (node-link).")] = "graphml",
 ) -> None:
-    """Write live entities as nodes and live relationships as edges, with their attributes and sources."""
+    """Write live entities and relationships as a graph file.
+
+    The file is for networkx, Gephi and other tools. Nodes and edges carry their attributes and sources.
+    """
     from slowwave.surfaces.api.graph import FORMATS, write_graph
     from slowwave.surfaces.api.graph import graph as read_graph
 
@@ -54,22 +51,29 @@ def search(
     query: Annotated[str, typer.Argument(help="Words, a question, or with --mode exact a piece of text.")],
     mode: Annotated[str, typer.Option(help="hybrid, bm25, vector, recall or exact.")] = "hybrid",
     corpus: Annotated[str, typer.Option(help="durable, sessions or all.")] = "durable",
-    k: Annotated[int, typer.Option("-k", "--limit", help="How many at most, 1 to 50.")] = 10,
-    path: Annotated[str, typer.Option(help="Only paths like this: * within a folder, ** across folders.")] = "",
-    kind: Annotated[list[str] | None, typer.Option("--type", help="Only this type; may be given again.")] = None,
-    status: Annotated[list[str] | None, typer.Option(help="Only this status; may be given again.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; all that are given.")] = None,
-    agent: Annotated[list[str] | None, typer.Option(help="Only of this agent; may be given again.")] = None,
-    session: Annotated[list[str] | None, typer.Option(help="Only of this session; may be given again.")] = None,
-    since: Annotated[str | None, typer.Option(help="Only of this day or later.")] = None,
-    until: Annotated[str | None, typer.Option(help="Only of this day or earlier.")] = None,
-    as_of: Annotated[str | None, typer.Option(help="Search what stood then.")] = None,
-    retired: Annotated[bool, typer.Option(help="Also what is superseded, retired or quarantined.")] = False,
-    full: Annotated[bool, typer.Option(help="Longer parts of the texts: 700 characters instead of 240.")] = False,
-    debug: Annotated[bool, typer.Option(help="With scores and frontmatter.")] = False,
+    k: Annotated[int, typer.Option("-k", "--limit", help="Maximum number of results, 1 to 50.")] = 10,
+    path: Annotated[
+        str, typer.Option(help="Only paths that match this pattern: * within a folder, ** across folders.")
+    ] = "",
+    kind: Annotated[list[str] | None, typer.Option("--type", help="Only this type; may be repeated.")] = None,
+    status: Annotated[list[str] | None, typer.Option(help="Only this status; may be repeated.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Only results with this tag; repeated tags must all match.")
+    ] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="Only from this agent; may be repeated.")] = None,
+    session: Annotated[list[str] | None, typer.Option(help="Only from this session; may be repeated.")] = None,
+    since: Annotated[str | None, typer.Option(help="Only from this day on.")] = None,
+    until: Annotated[str | None, typer.Option(help="Only up to this day.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Search the memory as of this instant.")] = None,
+    retired: Annotated[bool, typer.Option(help="Include superseded, retired and quarantined rows.")] = False,
+    full: Annotated[bool, typer.Option(help="Print up to 700 characters of each text instead of 240.")] = False,
+    debug: Annotated[bool, typer.Option(help="Print scores and frontmatter.")] = False,
     json: Json = False,
 ) -> None:
-    """Search a namespace as an agent does, in memories, documents and entities."""
+    """Search a namespace as an agent does.
+
+    The search covers memories, documents and entities, and is logged as a recall.
+    """
     scope = {
         "path_glob": path,
         "type": kind or (),
@@ -113,16 +117,19 @@ def search(
 
 def active(
     namespace: Namespace,
-    prompt: Annotated[str, typer.Argument(help="What the agent is asked, or is about to do.")],
-    agent: Annotated[str, typer.Option(help="Who asks.")] = "cli",
+    prompt: Annotated[str, typer.Argument(help="The prompt or the task of the agent.")],
+    agent: Annotated[str, typer.Option(help="Name of the agent.")] = "cli",
     profile: Annotated[str, typer.Option(help="auto, general, coding, writing, personal, health or privacy.")] = "auto",
-    project: Annotated[str, typer.Option(help="The project in hand.")] = "",
-    budget: Annotated[int, typer.Option(min=100, max=1200, help="Most tokens of the block.")] = 400,
-    timeout: Annotated[int, typer.Option(min=100, max=30_000, help="Milliseconds that searches may take.")] = 3_000,
-    wake: Annotated[bool, typer.Option(help="Whether the profile's wake block stands before it.")] = False,
+    project: Annotated[str, typer.Option(help="Current project.")] = "",
+    budget: Annotated[int, typer.Option(min=100, max=1200, help="Maximum tokens of the block.")] = 400,
+    timeout: Annotated[int, typer.Option(min=100, max=30_000, help="Maximum milliseconds for searches.")] = 3_000,
+    wake: Annotated[bool, typer.Option(help="Print the wake block of the profile first.")] = False,
     json: Json = False,
 ) -> None:
-    """Print what an agent is reminded of while it works: pages that match the prompt and may be told in its profile."""
+    """Print the memory block for one prompt of an agent.
+
+    The block has the pages that match the prompt and are allowed in the profile.
+    """
     from slowwave.surfaces.api.memory import Memory
 
     memory = Memory(namespace, open_store())
@@ -152,17 +159,20 @@ def active(
 
 def wake(
     namespace: Namespace,
-    agent: Annotated[str, typer.Option(help="Who wakes.")] = "cli",
-    budget: Annotated[int, typer.Option(min=50, max=1500, help="Most tokens of the block.")] = 600,
+    agent: Annotated[str, typer.Option(help="Name of the agent.")] = "cli",
+    budget: Annotated[int, typer.Option(min=50, max=1500, help="Maximum tokens of the block.")] = 600,
     profile: Annotated[
-        str, typer.Option(help="default, casual, coding, writing, privacy, or one of your own.")
+        str, typer.Option(help="default, casual, coding, writing, privacy, or a profile of yours.")
     ] = "default",
-    project: Annotated[str, typer.Option(help="The project whose state is told as well.")] = "",
-    sessions: Annotated[int, typer.Option(min=0, max=50, help="How many recent sessions are told.")] = 5,
-    decisions: Annotated[bool, typer.Option(help="Whether pinned decisions are told.")] = True,
+    project: Annotated[str, typer.Option(help="Include the state of this project.")] = "",
+    sessions: Annotated[int, typer.Option(min=0, max=50, help="Maximum number of recent sessions.")] = 5,
+    decisions: Annotated[bool, typer.Option(help="Include pinned decisions.")] = True,
     json: Json = False,
 ) -> None:
-    """Print what an agent is told when it begins, within a budget of tokens: for the top of its prompt."""
+    """Print the memory block for the start of an agent's prompt.
+
+    The block stays within a budget of tokens.
+    """
     from slowwave.surfaces.api.memory import Memory
 
     response = Memory(namespace, open_store()).wake(
@@ -183,7 +193,7 @@ def wake(
     out.print(response.block, markup=False, highlight=False, soft_wrap=True)
 
 
-# ``slowwave as-of``: what an agent could recall at an earlier instant.
+# ``slowwave namespace as-of``: what an agent could recall at an earlier instant.
 
 _MOST = 1_000_000
 
@@ -197,7 +207,10 @@ def as_of(
     limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Rows for each table, newest first.")] = 50,
     json: Json = False,
 ) -> None:
-    """Show the memories, entities, relationships and facts that recall could have found at an instant."""
+    """List the rows that recall could have found at an instant.
+
+    The rows are memories, entities, relationships and facts.
+    """
     from slowwave.store.as_of import as_of as live_then
     from slowwave.store.namespaces import namespace_id
 

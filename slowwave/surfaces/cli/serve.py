@@ -21,7 +21,18 @@ from slowwave.errors import Refused, SlowwaveError, StoreError
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.migrate import open_store as open_ready_store
-from slowwave.surfaces.cli.session import Json, err, open_store, out, say, show_json, show_table, suggest
+from slowwave.surfaces.cli.session import (
+    Json,
+    Namespace,
+    OneNamespace,
+    err,
+    open_store,
+    out,
+    say,
+    show_json,
+    show_table,
+    suggest,
+)
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
@@ -31,21 +42,22 @@ if TYPE_CHECKING:
 
 # ``slowwave serve`` and ``slowwave mcp``: memory for agents, over HTTP and MCP.
 
-_Namespace = Annotated[str, typer.Option(help="Name of the namespace that is served.")]
-
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on. Elsewhere than on loopback, tokens are needed.")] = (
+    namespace: Annotated[
+        str | None, typer.Argument(metavar="[NAMESPACE]", help="Only this namespace; needed if there are no tokens.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on. Addresses other than loopback need tokens.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes one that is free.")] = 7070,
-    namespace: Annotated[
-        str | None, typer.Option(help="Serve this namespace alone; needed where there are no tokens.")
-    ] = None,
-    rate: Annotated[float, typer.Option(min=0, help="Requests a second of one token; 0 sets no limit.")] = 50,
-    max_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of a request.")] = 262_144,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 7070,
+    rate: Annotated[float, typer.Option(min=0, help="Maximum requests per second of one token; 0 sets no limit.")] = 50,
+    max_bytes: Annotated[int, typer.Option(min=1024, help="Maximum bytes of a request.")] = 262_144,
 ) -> None:
-    """Serve memory to agents: HTTP under /v1, MCP under /mcp, until Ctrl-C."""
+    """Serve memory to agents over HTTP and MCP until Ctrl-C.
+
+    HTTP is under /v1 and MCP under /mcp.
+    """
     store = _store()
     from slowwave.wiki.serving import http_app
 
@@ -58,8 +70,8 @@ def serve(
     http_app.serve(store, door, bound)
 
 
-def mcp(namespace: _Namespace) -> None:
-    """Serve one namespace to one agent over standard input and output, by the Model Context Protocol."""
+def mcp(namespace: Namespace) -> None:
+    """Serve one namespace to one agent over standard input and MCP."""
     store = _store()
     import os
 
@@ -86,20 +98,21 @@ def _store() -> Store:
 
 # ``slowwave tokens``: create, list and revoke the tokens with which agents connect.
 
-app = typer.Typer(help="Tokens of agents: make, list, revoke.", no_args_is_help=True)
-
-NamespaceOption = Annotated[str, typer.Option(help="Name of the namespace that it opens.")]
+app = typer.Typer(help="Create, list and revoke the tokens of agents.", no_args_is_help=True)
 
 
 @app.command("new")
 def new(
-    namespace: NamespaceOption,
-    scopes: Annotated[str, typer.Option(help="Of read, write, propose, approve; with commas.")] = "read,write",
+    namespace: Namespace,
+    scopes: Annotated[str, typer.Option(help="read, write, propose or approve, separated by commas.")] = "read,write",
     expires: Annotated[str, typer.Option(help="Lifetime, such as 90d or 12h.")] = "90d",
-    name: Annotated[str, typer.Option(help="Whose it is, for the list.")] = "",
+    name: Annotated[str, typer.Option(help="Name of its owner, for the list.")] = "",
     json: Json = False,
 ) -> None:
-    """Create a token and print it, once: only its hash is stored."""
+    """Create a token and print it once.
+
+    Only its hash is stored.
+    """
     from slowwave.wiki.serving.tokens import lifetime_of, new_token
 
     wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
@@ -112,10 +125,11 @@ def new(
 
 
 @app.command("list")
-def list_tokens(
-    namespace: Annotated[str | None, typer.Option(help="Of one namespace alone.")] = None, json: Json = False
-) -> None:
-    """List tokens with their scopes and expiry; secrets are never shown."""
+def list_tokens(namespace: OneNamespace = None, json: Json = False) -> None:
+    """List tokens with their scopes and expiry.
+
+    Secrets are never shown.
+    """
     from slowwave.wiki.serving.tokens import left, listed
 
     with open_store().connect("owner") as connection:
@@ -124,16 +138,17 @@ def list_tokens(
         show_json([asdict(row) for row in rows])
         return
     shown = [(row.id, row.namespace, row.name, ",".join(row.scopes), left(row)) for row in rows]
-    show_table(
-        "Tokens", ("id", "namespace", "name", "scopes", "validity"), shown, first="tokens new --namespace NAMESPACE"
-    )
+    show_table("Tokens", ("id", "namespace", "name", "scopes", "validity"), shown, first="tokens new NAMESPACE")
 
 
 @app.command("revoke")
 def revoke_token(
     token: Annotated[str, typer.Argument(help="Id of the token: the 12 digits after slw_.")], json: Json = False
 ) -> None:
-    """End a token now. A running server no longer accepts it."""
+    """Revoke a token at once.
+
+    A running server no longer accepts it.
+    """
     from slowwave.wiki.serving.tokens import revoke
 
     with open_store().connect("owner") as connection:
@@ -159,7 +174,10 @@ def metrics(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     once: Annotated[bool, typer.Option("--once", help="Print the metrics and end.")] = False,
 ) -> None:
-    """Serve Prometheus metrics of all namespaces at /metrics, or print them once."""
+    """Serve Prometheus metrics of all namespaces.
+
+    They are at /metrics until Ctrl-C; --once prints them.
+    """
     from prometheus_client import generate_latest, start_http_server
 
     store = Store.from_environment()
@@ -288,39 +306,39 @@ PORT: Final = 4600
 
 
 def review(
-    namespace: Annotated[str | None, typer.Argument(help="Show the plans of this namespace alone.")] = None,
+    namespace: OneNamespace = None,
     by: Annotated[
         str,
         typer.Option(
-            "--by", "--as", metavar="NAME", help="Your name: drafts and signatures bear it. Not behind a proxy."
+            "--by", metavar="NAME", help="Your name; it is recorded with drafts and approvals. Not behind a proxy."
         ),
     ] = "",
     port: Annotated[
-        int | None, typer.Option(help="Port to listen on; 0 takes one that is free.", show_default=str(PORT))
+        int | None, typer.Option(help="Port to listen on; 0 takes a free one.", show_default=str(PORT))
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; elsewhere than on loopback a proxy has to log people in.")
+        str, typer.Option(help="Address to listen on; other addresses than loopback need a proxy that logs people in.")
     ] = ("127.0.0.1"),
-    user_header: Annotated[str, typer.Option(help="The header in which the proxy names who is logged in.")] = "",
+    user_header: Annotated[str, typer.Option(help="Header in which the proxy names the user.")] = "",
     proxy: Annotated[
         list[str] | None,
-        typer.Option(help="An IP address that the proxy comes from; again for another. No one else is believed."),
+        typer.Option(help="IP address of the proxy; may be repeated. The header is ignored from other addresses."),
     ] = None,
     origin: Annotated[
         str,
         typer.Option(
-            help="The page's address in people's browsers, behind a proxy; with --by, of a container's port that is published on loopback."
+            help="Address of the page in browsers, behind a proxy or, with --by, a container port published on loopback."
         ),
     ] = "",
     link: Annotated[
         bool,
         typer.Option(
             "--link",
-            help="Start nothing: print another link of the page that runs here, for a browser elsewhere (ssh).",
+            help="Print another link to the running page, for example for a browser over ssh; start no page.",
         ),
     ] = False,
 ) -> None:
-    """Review plans in a browser: answer what they ask, sign once, apply, undo."""
+    """Review plans in a browser: answer, approve, apply, undo."""
     if link:
         _another_link(port)
         return

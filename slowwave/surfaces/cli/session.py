@@ -163,7 +163,16 @@ def _block(columns: Sequence[str], row: Sequence[str], width: int | None) -> lis
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Namespace = Annotated[str, typer.Argument(help="Name of a namespace.")]
-Wait = Annotated[float, typer.Option(help="Seconds to wait while another run holds the namespace.", min=0)]
+OneNamespace = Annotated[str | None, typer.Argument(metavar="[NAMESPACE]", help="Only this namespace.")]
+AnyNamespace = Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")]
+Plan = Annotated[
+    str | None, typer.Argument(metavar="[PLAN]", help="Hash of a plan, or its first characters; by default the latest.")
+]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Your name; it is recorded with the decision.")]
+Note = Annotated[str, typer.Option("--note", help="Reason, recorded with the decision.")]
+Reason = Annotated[str, typer.Option("--reason", help="Reason, recorded with the decision.")]
+Items = Annotated[str | None, typer.Option("--items", help="Item ids, or their first characters, separated by commas.")]
+Wait = Annotated[float, typer.Option(help="Maximum seconds for which another run may hold the namespace.", min=0)]
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -203,7 +212,7 @@ def chosen_namespaces(store: Store, name: str) -> list[str]:
             )
         return known
     if name not in known:
-        raise Refused(f"There is no namespace {name!r}. `slowwave namespaces` lists those there are.")
+        raise Refused(f"There is no namespace {name!r}. `slowwave namespace list` lists those there are.")
     return [name]
 
 

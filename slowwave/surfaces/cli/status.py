@@ -10,7 +10,17 @@ import typer
 
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, countersign_command
-from slowwave.surfaces.cli.session import Json, err, open_store, program, say, show_json, show_table, suggest
+from slowwave.surfaces.cli.session import (
+    Json,
+    OneNamespace,
+    err,
+    open_store,
+    program,
+    say,
+    show_json,
+    show_table,
+    suggest,
+)
 from slowwave.text.tokens import counted
 
 if TYPE_CHECKING:
@@ -21,16 +31,16 @@ if TYPE_CHECKING:
 
 
 def status(
-    namespace: Annotated[str | None, typer.Argument(help="Only this namespace.")] = None,
+    namespace: OneNamespace = None,
     as_page: Annotated[
-        bool, typer.Option("--digest", help="A page in Markdown that is read in a minute: what needs somebody first.")
+        bool, typer.Option("--digest", help="Print a summary page in Markdown, with open decisions first.")
     ] = False,
     send: Annotated[
-        bool, typer.Option("--send", help="With --digest: send the page to the webhook of SLOWWAVE_DIGEST_URL, signed.")
+        bool, typer.Option("--send", help="With --digest: send the page to the webhook of SLOWWAVE_DIGEST_URL.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Say how every namespace stands: what waits for a person, what was done, what failed, and when the next night is."""
+    """Show what is pending, what failed and when nights are due."""
     from slowwave.night.status import ago, ahead, digest, held_back_counts, read_namespace_status
     from slowwave.operations.setting_names import diagnose_settings
 
@@ -46,7 +56,7 @@ def status(
     with store.connect("reader") as connection:
         found = read_namespace_status(connection, namespace)
     if namespace is not None and not found:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespaces` lists those there are.")
+        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
     now = datetime.now(UTC)
     if json:
         show_json([one.to_json() for one in found])
@@ -81,22 +91,6 @@ def status(
         say(f"{first.namespace}: {', '.join(held_back_counts(first))}. {first.why_not_planned}")
         suggest("List the findings", f"{program()} night {argument(first.namespace)} --force")
     for note in diagnose_settings(store):
-        say(f"Note: {note.finding} {note.remedy}", console=err)
-
-
-def deliver(json: Json = False) -> None:
-    """Send the messages that are pending for a webhook: events of runs, and notices of writes to connected stores."""
-    from slowwave.night.delivery import deliver as run
-    from slowwave.night.delivery import diagnose_notices
-
-    store = open_store()
-    sent = run(store)
-    left = diagnose_notices(store)
-    if json:
-        show_json({"sent": sent, "left": [{"finding": note.finding, "remedy": note.remedy} for note in left]})
-        return
-    say(f"Sent {counted(sent, 'message')}.")
-    for note in left:
         say(f"Note: {note.finding} {note.remedy}", console=err)
 
 

@@ -1,4 +1,4 @@
-"""``slowwave digest``, ``migrate``, ``reembed`` and ``doctor``: the database itself, and another memory as a plan."""
+"""``slowwave namespace digest``, ``migrate``, ``reembed`` and ``doctor``: the database itself, and another memory as a plan."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from slowwave.text.tokens import counted
 if TYPE_CHECKING:
     from slowwave.wiki.migration.plan import PlannedMigration
 
-# ``slowwave digest`` and ``migrate``.
+# ``slowwave namespace digest`` and ``migrate``.
 
 
 def digest(namespace: Namespace, json: Json = False) -> None:
-    """Print one hash of all rows in the memory tables of a namespace."""
+    """Print one hash of all rows in the memory tables."""
     from slowwave.store.doctor import digest as compute
 
     found = compute(open_store(), namespace)
@@ -47,11 +47,9 @@ def digest(namespace: Namespace, json: Json = False) -> None:
 def migrate(
     folder: Annotated[
         Path | None,
-        typer.Argument(help="A folder, an export or a file of another memory; without it, the schema is upgraded."),
+        typer.Argument(help="A folder, an export or a file of another memory."),
     ] = None,
-    namespace: Annotated[
-        str | None, typer.Argument(help="The namespace to migrate it to; created if it does not exist.")
-    ] = None,
+    namespace: Annotated[str | None, typer.Argument(help="Target namespace; created if it does not exist.")] = None,
     model: Annotated[
         bool, typer.Option("--model", help="Let the configured model read the text that rules cannot interpret.")
     ] = False,
@@ -64,7 +62,10 @@ def migrate(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Upgrade the database to the schema of this version, or plan the import of another memory from FOLDER."""
+    """Upgrade the schema, or plan the import of another memory.
+
+    Without FOLDER the database is upgraded to the schema of this version.
+    """
     if folder is not None:
         if namespace is None:
             raise Refused("Name the folder and the namespace to migrate it to. Nothing was read.")
@@ -153,7 +154,7 @@ def _migrate_folder(
     hash_ = done.night.plan.plan_hash
     items = ", ".join(f"{n:,} {decision}" for decision, n in sorted(done.items.items()))
     say(f"Plan {hash_[:12]} of {namespace}: {done.night.state}, {items}.")
-    suggest("Look at it", f"{program()} plans show {argument(namespace)} --plan {hash_[:12]}")
+    suggest("Look at it", f"{program()} plans show {argument(namespace)} {hash_[:12]}")
     from slowwave.surfaces.cli.plans import suggest_decision  # it imports all modules of plans
 
     with store.connect("reader") as connection:
@@ -187,7 +188,7 @@ def _written(done: PlannedMigration, folder: Path) -> dict[str, str]:
     return {key: str(folder / name) for key, (name, _) in files.items()}
 
 
-# ``slowwave reembed``: move a namespace to another embedding model.
+# ``slowwave namespace reembed``: move a namespace to another embedding model.
 
 
 def reembed(
@@ -195,7 +196,10 @@ def reembed(
     model: Annotated[str, typer.Option(help="The embedding model; by default that of new namespaces.")] = "",
     json: Json = False,
 ) -> None:
-    """Embed a namespace with another model; the namespace changes to it when all vectors are made."""
+    """Embed a namespace with another embedding model.
+
+    The namespace changes to the model when all vectors are made.
+    """
     from slowwave.sources.reembedding import reembed_namespace
     from slowwave.store.configured_models import embedder_for
     from slowwave.store.settings import Settings
@@ -221,7 +225,10 @@ def reembed(
 
 
 def doctor(json: Json = False) -> None:
-    """List problems of the database with their remedies. The exit code is 1 if there are any."""
+    """List problems of the installation, each with its remedy.
+
+    The exit code is 1 if there are any.
+    """
     from slowwave.night.followers import diagnose_installation
     from slowwave.operations.setting_names import diagnose_settings
     from slowwave.store.doctor import diagnose

@@ -12,11 +12,15 @@ from slowwave.errors import Refused
 from slowwave.plans.commands import APPROVER, NOTE, approve_command, argument, reject_command, undecided
 from slowwave.plans.waterfall import terminal
 from slowwave.store.connect import Store
-from slowwave.surfaces.cli.plans import Plan, print_writing, read_stored, stored_texts
+from slowwave.surfaces.cli.pages import show_memory
+from slowwave.surfaces.cli.plans import print_writing, read_stored, stored_texts
 from slowwave.surfaces.cli.remember import claim_of, show_claim
 from slowwave.surfaces.cli.session import (
+    By,
     Json,
     Namespace,
+    Note,
+    Plan,
     open_store,
     out,
     prefix_length,
@@ -45,17 +49,25 @@ UNION ALL SELECT m.id::text, left(v.content, 300) FROM memory.memories m JOIN me
   WHERE m.id = ANY(%(ids)s::uuid[])
 """
 
-ItemId = Annotated[str, typer.Argument(help="The id of an item or of a claim, or its first characters.")]
+ItemId = Annotated[
+    str, typer.Argument(help="Id of an item or a claim, its first characters, or mem:ID from a line of a page.")
+]
 
 
 def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = False) -> None:
-    """Say why an item is in a plan, or a claim in memory: its evidence step by step, the sources."""
+    """Explain an item, a claim or a memory by its evidence.
+
+    An item of a plan is explained step by step, with its sources and probes.
+    """
     from slowwave.plans.items import Decision
     from slowwave.plans.lowering import unexplained_items
     from slowwave.plans.show import named_rows, read_names, unexplained_lines
     from slowwave.plans.why import why as account
     from slowwave.plans.writings import cited
 
+    if item.startswith("mem:"):  # so lines of pages end
+        show_memory(namespace, item, json=json)
+        return
     store = open_store()
     if plan is None and (claim := claim_of(store, namespace, item.strip().lower())) is not None:
         show_claim(namespace, claim, json=json)
@@ -121,7 +133,7 @@ def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
         raise Refused(f"{prefix[:64]!r} begins {len(plan.items):,} items of plan {short}. Give more of the id.")
     raise Refused(
         f"{prefix[:64]!r} is no item of plan {short}, nor a claim. `slowwave plans show {argument(namespace)}` lists its items; "
-        "--plan names another plan."
+        "give the hash of another plan after the item."
     )
 
 
@@ -161,7 +173,7 @@ def _quotes(store: Store, sources: Sequence[str]) -> list[tuple[str, str]]:
 
 # ``slowwave conflicts``: show rows that contradict each other, and decide them.
 
-app = typer.Typer(help="Look at rows that contradict each other, and rule on them.", no_args_is_help=True)
+app = typer.Typer(help="List contradicting rows and decide which one is right.", no_args_is_help=True)
 
 _SHOWN = 50
 
@@ -180,10 +192,10 @@ def list_(
     resolution: Annotated[
         str | None,
         typer.Option(
-            help="Only these, by commas: detected, deferred, kept, prefer, invalidated. Open ones by default."
+            help="Only these, separated by commas: detected, deferred, kept, prefer, invalidated. By default open ones."
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Those that are over as well.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include resolved ones.")] = False,
     json: Json = False,
 ) -> None:
     """List conflicts, the open ones first."""
@@ -213,13 +225,16 @@ def list_(
 @app.command()
 def resolve(
     namespace: Namespace,
-    conflict: Annotated[str, typer.Argument(help="The conflict's id, or its first characters.")],
-    right: Annotated[Right, typer.Option("--right", help="Which row is right: a, b or both.")],
-    by: Annotated[str, typer.Option(help="Who rules.")] = "",
-    note: Annotated[str, typer.Option(help="Why; kept with the verdict.")] = "",
+    conflict: Annotated[str, typer.Argument(help="Id of the conflict, or its first characters.")],
+    right: Annotated[Right, typer.Option("--right", help="The row that is right: a, b or both.")],
+    by: By = "",
+    note: Note = "",
     json: Json = False,
 ) -> None:
-    """Rule on a conflict. The next night proposes to retire the row that is wrong; no policy and no model overrules it."""
+    """Decide which row of a conflict is right.
+
+    The next night proposes to retire the other row. No policy and no model overrules the decision.
+    """
     from slowwave.plans.conflicts import resolve_conflict
 
     found = resolve_conflict(open_store(), namespace, conflict, verdict=right.value, by=by, note=note)

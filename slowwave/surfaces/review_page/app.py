@@ -203,7 +203,7 @@ class SigningPages:
                     listed(deferred),
                 ),
             ],
-            "diff_command": f"slowwave plans diff {argument(plan.header.namespace)} --plan {plan.plan_hash[:12]}",
+            "diff_command": f"slowwave plans diff {argument(plan.header.namespace)} {plan.plan_hash[:12]}",
         }
         return page("sign.html", values, 409 if problem else 200)
 

@@ -151,7 +151,7 @@ def sync_corpus(
     if corpus.folder is None:
         raise Refused(
             "These pages have no folder to look at. `slowwave import sessions FILE --namespace NAME` adds sessions, "
-            "`slowwave write NAME PATH --kind create` pages."
+            "`slowwave corpus write NAME PATH --kind create` pages."
         )
     refuse_read_only(connection, [slug])
     with one_sync(connection, corpus.namespace_id, slug):

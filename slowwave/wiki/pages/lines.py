@@ -108,7 +108,7 @@ def hook(text: str, room: int) -> str:
 
 
 def source(memory: str) -> str:
-    """Return the link from a line to its source memory, which ``slowwave pages source`` follows."""
+    """Return the link from a line to its source memory, which ``slowwave why`` follows."""
     return f"[{memory[:8]}](mem:{memory})"
 
 

@@ -596,7 +596,7 @@ def _evidence(told: Sequence[SubjectStatement], path: str, places: Mapping[str, 
 
 
 def _place(place: EvidencePlace, path: str) -> str:
-    """Format a page as a link if this page can link to it, else as its path for `slowwave get`."""
+    """Format a page as a link if this page can link to it, else as its path for `slowwave corpus get`."""
     if place.beside and _PLAIN.fullmatch(place.path):
         return f"[{escape(place.path)}]({posixpath.relpath(place.path, posixpath.dirname(path) or '.')})"
     return _code(place.path)

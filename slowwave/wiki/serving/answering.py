@@ -212,7 +212,7 @@ BODY_SECONDS: Final = 30.0
 TOKEN_CHECK_SECONDS: Final = 5.0
 """Seconds for which a server without tokens remembers that there is none."""
 _WRONG: Final = Failure(
-    401, "A valid token is needed: Authorization: Bearer slw_… `slowwave tokens new --namespace NAME` makes one."
+    401, "A valid token is needed: Authorization: Bearer slw_… `slowwave tokens new NAME` makes one."
 )
 _ELSEWHERE: Final = Failure(
     403,

@@ -344,10 +344,12 @@ def door_of(connection: Connection, host: str, namespace: str | None, rate: floa
     if not is_loopback(host):
         raise Refused(
             f"There is no valid token{of}, and {host} is no loopback address: everybody could read what is remembered. "
-            "`slowwave tokens new --namespace NAME` makes one. Nothing was served."
+            "`slowwave tokens new NAME` makes one. Nothing was served."
         )
     if namespace is None:
-        raise Refused("There is no valid token, so --namespace has to say which memory is served. Nothing was served.")
+        raise Refused(
+            "There is no valid token, so name the namespace to serve: `slowwave serve NAMESPACE`. Nothing was served."
+        )
     return Door(open_to=namespace, rate=limit, request_bytes=request_bytes)  # the rate holds once there is a token
 
 

@@ -407,7 +407,7 @@ def test_defect_c3_kill_9_then_resume_ends_where_an_uninterrupted_run_ends(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A process is killed between two batches of many. What is left of its sealed plan is applied under the same run id, nothing
-    is planned again, every item is journalled once, and `slowwave digest` prints what it prints for a copy that ran in peace."""
+    is planned again, every item is journalled once, and `slowwave namespace digest` prints what it prints for a copy that ran in peace."""
     slug = forgetful(store, rows=40, batch_items=4, heartbeat_expiry_seconds=8)
     marker = tmp_path / "run"
     with copied(postgres, database) as copy:
@@ -514,7 +514,7 @@ def _twins(store: Store, slug: str) -> None:
 
 def _digest(store: Store, slug: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
     monkeypatch.setenv("SLOWWAVE_DATABASE_URL", store.owner)
-    monkeypatch.setattr(sys, "argv", ["slowwave", "digest", slug])
+    monkeypatch.setattr(sys, "argv", ["slowwave", "namespace", "digest", slug])
     capsys.readouterr()
     with pytest.raises(SystemExit) as ended:
         main()

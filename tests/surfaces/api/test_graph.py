@@ -67,7 +67,7 @@ def test_graph_export_writes_the_file_and_says_how_much(
     world = new_world(store)
     monkeypatch.setenv("SLOWWAVE_DATABASE_URL", store.owner)
     path = tmp_path / "graph.gexf"
-    done = CliRunner().invoke(app, ["graph", "export", world.slug, str(path), "--format", "gexf"])
+    done = CliRunner().invoke(app, ["namespace", "graph", world.slug, str(path), "--format", "gexf"])
     assert done.exit_code == 0, done.output
     assert f"{nx.read_gexf(path).number_of_nodes():,} entities" in done.output
-    assert CliRunner().invoke(app, ["graph", "export", world.slug, str(path), "--format", "dot"]).exit_code != 0
+    assert CliRunner().invoke(app, ["namespace", "graph", world.slug, str(path), "--format", "dot"]).exit_code != 0

@@ -42,7 +42,7 @@ def talked(program: Path, environment: dict[str, str]) -> tuple[list[str], list[
     """Make the calls of the page by the official client; the claims that were stored, and all answers."""
 
     async def talk() -> tuple[list[str], list[dict[str, Any]]]:
-        command = StdioServerParameters(command=str(program), args=["mcp", "--namespace", "harbour"], env=environment)
+        command = StdioServerParameters(command=str(program), args=["mcp", "harbour"], env=environment)
         claims: list[str] = []
         answers: list[dict[str, Any]] = []
         async with Client(command) as client:
@@ -115,5 +115,5 @@ def test_an_agent_remembers_contradicts_and_corrects_itself_and_forgets(store: S
     assert not ask(
         store, "SELECT 1 FROM memory.documents WHERE invalidated_at IS NULL AND content LIKE '%%spare key%%'"
     )
-    assert run("undo", "last", "--namespace", "harbour")[0] == 0
+    assert run("undo", "harbour", "last")[0] == 0
     assert digest(store, "harbour") == first

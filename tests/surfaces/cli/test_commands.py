@@ -39,7 +39,7 @@ def test_from_a_file_to_an_applied_plan_and_back(store: Store, run: Run, message
     assert json.loads(out)["added"]["memories"] == 3
     assert json.loads(run("import", "messages", str(messages), "--json")[1])["added"] == {}
     _break_a_chunk(store)
-    before = run("digest", "acme")[1]
+    before = run("namespace", "digest", "acme")[1]
     planned = json.loads(run("night", "acme", "--json")[1])
     assert planned["state"] == "awaiting_approval"
     assert planned["new_items"] > 0
@@ -66,22 +66,21 @@ def test_from_a_file_to_an_applied_plan_and_back(store: Store, run: Run, message
     assert (code, "Approved" in out) == (0, True)
     applied: list[dict[str, Any]] = json.loads(run("apply", "acme", "--json")[1])
     assert applied[0]["counts"]["applied"] == planned["new_items"]
-    assert run("digest", "acme")[1] != before
+    assert run("namespace", "digest", "acme")[1] != before
     again = json.loads(run("night", "acme", "--json")[1])
     assert again["new_items"] == 0, "a second night plans nothing"
-    runs = json.loads(run("runs", "tail", "acme", "--json")[1])
+    runs = json.loads(run("runs", "list", "acme", "--json")[1])
     assert [(r["mode"], r["state"]) for r in runs] == [
         ("plan", "completed"),
         ("apply", "completed"),
         ("plan", "approved"),
     ]
     assert (
-        json.loads(run("runs", "status", applied[0]["run_id"], "--json")[1])["counts"]["applied"]
-        == planned["new_items"]
+        json.loads(run("runs", "show", applied[0]["run_id"], "--json")[1])["counts"]["applied"] == planned["new_items"]
     )
     code, out, _ = run("undo", "last")
     assert (code, applied[0]["run_id"] in out) == (0, True)
-    assert run("digest", "acme")[1] == before
+    assert run("namespace", "digest", "acme")[1] == before
 
 
 def test_an_unchanged_namespace_is_skipped_unless_forced(store: Store, run: Run, messages: Path) -> None:
@@ -105,7 +104,9 @@ def test_all_namespaces_in_one_go(store: Store, run: Run) -> None:
     one, two = new_world(store, 7), new_world(store, 8)
     nights = json.loads(run("night", "ALL", "--json")[1])
     assert {n["namespace"] for n in nights} == {one.slug, two.slug}
-    assert {n["name"] if "name" in n else n["namespace"] for n in json.loads(run("namespaces", "--json")[1])} == {
+    assert {
+        n["name"] if "name" in n else n["namespace"] for n in json.loads(run("namespace", "list", "--json")[1])
+    } == {
         one.slug,
         two.slug,
     }
@@ -125,8 +126,8 @@ def test_refusals_are_sentences_with_exit_code_2(store: Store, run: Run) -> None
         (("import", "messages", "absent.jsonl"), "absent.jsonl cannot be read (No such file or directory). Nothing"),
         (("apply", world.slug), "is not approved"),
         (("undo", "last"), "no apply run"),
-        (("undo", world.slug, "last"), f"runs tail {world.slug}"),
-        (("undo", world.slug, "0000"), f"runs tail {world.slug}"),
+        (("undo", world.slug, "last"), f"runs list {world.slug}"),
+        (("undo", world.slug, "0000"), f"runs list {world.slug}"),
         (("undo",), "undo NAMESPACE last"),
         (("plans", "approve", world.slug), f"approve {world.slug} {plan.plan_hash[:12]}"),
         (("plans", "reject", world.slug, "--reason", "why"), f"reject {world.slug} {plan.plan_hash[:12]}"),
@@ -149,7 +150,7 @@ def test_a_bad_row_is_named_and_nothing_is_written(run: Run, tmp_path: Path) -> 
     assert code == 2
     assert "bad.jsonl" in err
     assert "line 2" in err
-    assert json.loads(run("namespaces", "--json")[1]) == []
+    assert json.loads(run("namespace", "list", "--json")[1]) == []
     code, out, err = run("import", "messages", str(file), "--on-error", "skip")
     assert code == 0
     assert "line 2" in err
@@ -178,7 +179,7 @@ def test_the_doctor_is_content_with_the_store(run: Run) -> None:
 def test_an_unreachable_database_is_a_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 1, no password, no stack trace."""
     monkeypatch.setenv("SLOWWAVE_DATABASE_URL", "postgresql://me:secret-word@127.0.0.1:1/nothing")
-    code, out, err = run("namespaces")
+    code, out, err = run("namespace", "list")
     assert code == 1
     assert "secret-word" not in out + err
     assert "Traceback" not in err
@@ -193,7 +194,7 @@ def test_what_an_undo_leaves_is_named(store: Store, run: Run) -> None:
     """An operator takes back a night of which an agent has rewritten one row, in one command that the refusal names."""
     world = new_world(store)
     slug, (_, plan) = world.slug, write_a_plan(store, world)
-    run("plans", "approve", slug, plan.plan_hash, "--approver", "mara")
+    run("plans", "approve", slug, plan.plan_hash, "--by", "mara")
     run("apply", slug)
     kept, cell = next((i, w.cell) for i in plan.items for w in i.mutation.writes if w.cell.column == "invalidated_at")
     ask(store, f"UPDATE memory.{cell.table} SET invalidated_at = '2031-01-01Z' WHERE id = %s", cell.row)
@@ -207,7 +208,7 @@ def test_what_is_done_is_not_said_to_wait(store: Store, run: Run, tmp_path: Path
     """A second apply, a second undo and an empty file have nothing to do, and say so in words of what stands."""
     review = asking(store)
     slug = review.world.slug
-    run("plans", "approve", slug, review.plan.plan_hash, "--approver", "mara")
+    run("plans", "approve", slug, review.plan.plan_hash, "--by", "mara")
     assert run("apply", slug)[1].splitlines()[0].endswith(f"completed: {len(review.decided)} applied.")
     code, _, err = run("apply", slug)
     assert (code, "is not approved" in err) == (2, False)

@@ -41,7 +41,7 @@ def test_from_a_table_to_its_audits_in_three_commands(store: Store, run: Run, tm
     code, night, _ = run("night", "ALL", "--json")
     assert code == 0
     assert [one["namespace"] for one in json.loads(night)] == sorted(one["namespace"] for one in json.loads(night))
-    code, listed, _ = run("namespaces", "--json")
+    code, listed, _ = run("namespace", "list", "--json")
     assert {row["namespace"]: row["memories"] for row in json.loads(listed)}["notes-anna"] == 1
     assert "\x1b" not in out + listed
     assert run("connect", "remove", "notes")[0] == 0
@@ -62,7 +62,7 @@ def test_removed_store_leaves_nothing_that_fails(store: Store, run: Run, tmp_pat
     assert run(*connect)[0] == 0
     code, out, _ = run("connect", "remove", "notes")
     assert (code, "2 namespaces without a plan were removed." in out) == (0, True)
-    assert json.loads(run("namespaces", "--json")[1]) == []
+    assert json.loads(run("namespace", "list", "--json")[1]) == []
     assert run(*connect)[0] == 0
     with store.connect("owner") as connection:  # a night that failed, as those after a removal did
         connection.execute(
@@ -128,7 +128,7 @@ def test_status_of_a_store_that_is_only_read_or_removed_names_what_was_found(
     assert "`slowwave connect write notes`" in shown
     page = run("status", "--digest")[1]
     assert "**notes-anna** (1 row with a secret, 1 change not planned): " in page.split("## Look at")[1]
-    assert "changes not planned" in run("namespaces")[1]
+    assert "changes not planned" in run("namespace", "list")[1]
     code, _, err = run("plans", "show", "notes-anna")
     assert (
         code,
@@ -299,7 +299,7 @@ def test_what_keeps_a_store_from_its_nights_is_named_with_what_to_do(store: Stor
         assert (found[0], sentence in found[1]) == (1, True), (trouble, found)
         if remedy:
             run_as_owner(store, remedy)
-    code, _, err = run("reembed", "mem0-anna")
+    code, _, err = run("namespace", "reembed", "mem0-anna")
     assert (code, "mem0-anna is a namespace of the connected store mem0: its vectors are its client's" in err) == (
         2,
         True,

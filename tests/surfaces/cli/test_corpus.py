@@ -60,7 +60,7 @@ def test_a_folder_from_add_to_export(store: Store, run: Run, notes: Path, tmp_pa
     assert [one["to"] for one in said(run, "link", "work", "lint")["broken"]] == ["gone"]
     assert [edge["to"] for edge in said(run, "link", "work", "neighbors", "harbor")["edges"]] == ["crane.md"]
     assert said(run, "get", "work", "crane.md", "--from", "3")["content"] == "Twelve tons.\n"
-    assert run("get", "work", "crane.md")[1] == "# Crane\n\nTwelve tons.\n"
+    assert run("corpus", "get", "work", "crane.md")[1] == "# Crane\n\nTwelve tons.\n"
     (done,) = said(run, "corpus", "export", "work", str(tmp_path / "out"))
     assert done["pages"] == 2
     assert (tmp_path / "out" / "harbor.md").read_bytes() == (notes / "harbor.md").read_bytes()
@@ -74,9 +74,9 @@ def test_a_folder_from_add_to_export(store: Store, run: Run, notes: Path, tmp_pa
         (("corpus", "add", "work", ".", "--profile", "roam"), "dory, plain, vault"),
         (("corpus", "add", "No Slug!", "."), "cannot be used"),
         (("corpus", "status", "absent"), "no namespace"),
-        (("get", "work", "a.md"), "no namespace"),
-        (("link", "work", "ring"), "neighbors"),
-        (("link", "work", "neighbors", "a.md", "--depth", "99"), "depth"),
+        (("corpus", "get", "work", "a.md"), "no namespace"),
+        (("corpus", "link", "work", "ring"), "neighbors"),
+        (("corpus", "link", "work", "neighbors", "a.md", "--depth", "99"), "depth"),
         (("import", "sessions", "absent.jsonl", "-n", "work"), "cannot be read"),
     ],
 )
@@ -113,10 +113,10 @@ def test_public_pages_are_listed_and_published(store: Store, run: Run, notes: Pa
     (notes / "open.md").write_text("---\nvisibility: public\n---\n# Open\n")
     (notes / "ilse.md").write_text("---\nvisibility: public\nsensitivity: personal\n---\n# Ilse\n")
     said(run, "corpus", "add", "work", str(notes))
-    code, out, _ = run("corpus", "public", "work")
+    code, out, _ = run("corpus", "publish", "work")
     assert code == 0
     assert "held back: its sensitivity is personal" in out
-    assert [one["relative_path"] for one in said(run, "corpus", "public", "work")["artifacts"]] == ["open.md"]
+    assert [one["relative_path"] for one in said(run, "corpus", "publish", "work")["artifacts"]] == ["open.md"]
     code, out, err = run("corpus", "publish", "work", str(tmp_path / "site"))
     assert (code, "1 pages" in out, "held back ilse.md" in err) == (0, True, True)
     assert (tmp_path / "site" / "index.html").is_file()

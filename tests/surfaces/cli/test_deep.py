@@ -34,13 +34,13 @@ def test_3_5_deep_from_the_question_to_the_run_that_is_shown(
         code, out, _ = run(*asked, "--json")
     found = json.loads(out)
     assert (code, found["outcome"], found["counts"]) == (0, "awaiting_approval", {"planned": 1, "files": 1, "turns": 2})
-    code, out, _ = run("runs", "status", found["run_id"])
+    code, out, _ = run("runs", "show", found["run_id"])
     for told in ("mode: deep", "four decisions today", "memories/ferry.md", "tool_use_count", "sessions_reviewing"):
         assert told in out
-    assert json.loads(run("runs", "tail", SLUG, "--json")[1])[0]["mode"] == "deep"
+    assert json.loads(run("runs", "list", SLUG, "--json")[1])[0]["mode"] == "deep"
     assert "retire" in run("plans", "show", SLUG)[1]
-    code, out, _ = run("runs", "kill", found["run_id"])
-    assert (code, "nothing to stop" in out) == (0, True)
+    code, _, err = run("runs", "cancel", found["run_id"])
+    assert (code, "nothing to cancel" in err) == (2, True)
     for more in (["--ops", "census"], ["--since", "2026-01-01"], ["--now", "2026-01-01"], ["--force"], ["--verbose"]):
         code, _, err = run(*asked, *more)
         assert (code, "--deep accepts only" in err) == (2, True)
@@ -62,8 +62,8 @@ def test_deep_exit_code_is_2_when_another_run_holds_the_namespace(
     assert run("night", "nobody", "--deep")[0] == 2
 
 
-def test_3_5_deep_kill_takes_force_and_stops_the_model(store: Store, run: Run) -> None:
-    """Without force it is exit code 2 and nothing happens; with it the loop ends, and nothing is resumed."""
+def test_deep_cancel_stops_the_model(store: Store, run: Run) -> None:
+    """The loop ends while the model answers, and nothing is resumed."""
     world(store)
     found: list[DreamOutcome] = []
     with playing(lambda *_: (server.closing.wait(60), turn(DROP))[1]) as (model, server):
@@ -71,9 +71,8 @@ def test_3_5_deep_kill_takes_force_and_stops_the_model(store: Store, run: Run) -
         thread.start()
         until(lambda: server.requests)
         run_id = str(ask(store, "SELECT id::text FROM night.runs")[0][0])
-        assert run("runs", "kill", run_id)[0] == 2
-        assert run("runs", "tail", SLUG)[0] == 0
-        code, out, _ = run("runs", "kill", run_id, "--force")
+        assert run("runs", "list", SLUG)[0] == 0
+        code, out, _ = run("runs", "cancel", run_id)
         assert (code, "is cancelled" in out) == (0, True)
         thread.join(60)
         assert len(server.requests) == 1

@@ -1,4 +1,4 @@
-"""``slowwave history``: what consolidations came to stands with the run that wrote them."""
+"""``slowwave runs list``: what consolidations came to stands with the run that wrote them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def test_the_figures_of_consolidations_are_those_of_what_stands(store: Store, ru
     plan_hash = json.loads(run("night", slug, "--ops", "consolidate_clusters", "--json")[1])["plan_hash"]
     assert run("plans", "approve", slug, plan_hash, "--by", "mara")[0] == 0
     assert run("apply", slug)[0] == 0
-    applied, planned = json.loads(run("history", slug, "--json")[1])
+    applied, planned = json.loads(run("runs", "list", slug, "--json")[1])
     found = applied["consolidations"]
     assert planned["consolidations"] == {}
     assert (found["summaries"], found["sources"]) == (1, 3)
     assert 0.9 < found["similarity"] <= 1
     assert found["token_savings"] > 0
-    assert f"1 summaries for 3 memories, mean similarity {found['similarity']:.2f}" in run("history", slug)[1]
+    assert f"1 summaries for 3 memories, mean similarity {found['similarity']:.2f}" in run("runs", "list", slug)[1]
     assert run("undo", applied["run_id"])[0] == 0
-    assert not any(r["consolidations"] for r in json.loads(run("history", slug, "--json")[1]))
+    assert not any(r["consolidations"] for r in json.loads(run("runs", "list", slug, "--json")[1]))

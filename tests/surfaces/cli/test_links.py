@@ -1,4 +1,4 @@
-"""``slowwave get`` and ``link``: what a person reads, and what a program does."""
+"""``slowwave corpus get`` and ``link``: what a person reads, and what a program does."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def notes(tmp_path: Path, store: Store) -> Folder:
 
 def test_a_page_is_printed_as_text_that_cannot_speak_to_a_terminal(notes: Folder, run: Run) -> None:
     """Escapes and direction marks are blanks; JSON has the bytes and the hash."""
-    code, out, _ = run("get", "notes", "b", "--from", "3")
+    code, out, _ = run("corpus", "get", "notes", "b", "--from", "3")
     assert (code, out) == (0, "right to left:  gpj.exe  [31mred\n\n[[c#No such]]\n")
-    found = json.loads(run("get", "notes", "b", "--json")[1])
+    found = json.loads(run("corpus", "get", "notes", "b", "--json")[1])
     assert found["content"].encode() == (notes.root / "b.md").read_bytes()
     assert len(found["hash"]) == 64
 
 
 def test_edges_that_are_cut_off_are_told(notes: Folder, run: Run) -> None:
-    code, out, _ = run("link", "notes", "neighbors", "a.md", "--max-edges", "1")
+    code, out, _ = run("corpus", "link", "notes", "neighbors", "a.md", "--max-edges", "1")
     assert code == 0
     assert "1 of 2 edges; --max-edges shows more" in out
-    assert json.loads(run("link", "notes", "neighbors", "a.md", "--exclude", "b", "--json")[1])["count"] == 1
+    assert json.loads(run("corpus", "link", "notes", "neighbors", "a.md", "--exclude", "b", "--json")[1])["count"] == 1
 
 
 def test_lint_tells_how_much_is_broken(notes: Folder, run: Run) -> None:
-    code, out, _ = run("link", "notes", "lint")
+    code, out, _ = run("corpus", "link", "notes", "lint")
     assert code == 0
     assert "Links that lead nowhere: 2, on 2 pages." in out
     assert "Pages that link to themselves: a.md" in out
@@ -48,11 +48,11 @@ def test_lint_tells_how_much_is_broken(notes: Folder, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("link", "notes", "neighbors"), "asks for a page"),
-        (("link", "notes", "neighbors", "a.md", "--direction", "up"), "direction"),
-        (("link", "notes", "lint", "--corpus", "absent"), "Corpora: notes"),
-        (("get", "notes", "a.md", "--from", "0"), "from"),
-        (("get", "notes", "a.md", "--from", "99"), "no line 99"),
+        (("corpus", "link", "notes", "neighbors"), "asks for a page"),
+        (("corpus", "link", "notes", "neighbors", "a.md", "--direction", "up"), "direction"),
+        (("corpus", "link", "notes", "lint", "--corpus", "absent"), "Corpora: notes"),
+        (("corpus", "get", "notes", "a.md", "--from", "0"), "from"),
+        (("corpus", "get", "notes", "a.md", "--from", "99"), "no line 99"),
     ],
 )
 def test_what_may_not_be_asked_is_refused_in_words(
@@ -66,7 +66,7 @@ def test_what_may_not_be_asked_is_refused_in_words(
 def test_the_order_of_before_is_accepted_with_a_word(notes: Folder, run: Run) -> None:
     """The namespace comes first as everywhere; what was written before does the same and says so."""
     del notes
-    now, before = run("link", "notes", "lint"), run("link", "lint", "notes")
+    now, before = run("corpus", "link", "notes", "lint"), run("corpus", "link", "lint", "notes")
     assert (now[0], now[1]) == (before[0], before[1])
     assert now[2] == ""
-    assert "slowwave link notes lint" in before[2]
+    assert "slowwave corpus link notes lint" in before[2]

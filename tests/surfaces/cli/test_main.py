@@ -20,7 +20,7 @@ from tests.nights import new_world, write_a_plan
 from tests.regressions.test_19_printed_commands_are_refused import printed
 from tests.surfaces.cli.conftest import Run
 
-WITHOUT: set[str] = {"corpus watch", "dev", "graph export", "mcp", "metrics", "review", "serve"}
+WITHOUT: set[str] = {"dev", "mcp", "metrics", "namespace graph", "review", "serve"}
 """Commands that print no data: they ask, or run until they are ended; ``metrics`` has the format of Prometheus."""
 
 
@@ -44,19 +44,25 @@ def test_every_command_that_prints_data_prints_it_as_json() -> None:
     assert lacking == WITHOUT
 
 
-def test_who_decides_is_named_by_the_same_option_everywhere() -> None:
-    """By whom: ``--by`` first; what it was called in some commands before is taken as well."""
-    names = {
-        name: parameter.opts
-        for name, command in leaves(typer.main.get_command(app))
-        for parameter in command.params
-        if {"--by", "--approver", "--as", "--reviewer"} & {*parameter.opts}
-    }
-    assert {opts[0] for opts in names.values()} == {"--by"}
-    assert {name: opts[1] for name, opts in names.items() if len(opts) > 1} == {
-        "plans approve": "--approver",
-        "review": "--as",
-    }
+def test_options_of_namespace_plan_and_person_are_the_same_everywhere() -> None:
+    """A person is ``--by``; a plan is an argument; a namespace is one too, except where the imported file may name it."""
+    commands = dict(leaves(typer.main.get_command(app)))
+    options = {name: {opt for p in command.params for opt in p.opts} for name, command in commands.items()}
+    assert {opt for found in options.values() for opt in found} & {
+        "--plan",
+        "--approver",
+        "--as",
+        "--reviewer",
+    } == set()
+    assert {name.split()[0] for name, found in options.items() if "--namespace" in found} == {"import"}
+    helps = {p.help for command in commands.values() for p in command.params if "--by" in p.opts}
+    assert all(text.startswith("Your name; it is recorded with") for text in helps)
+    for name, command in commands.items():
+        arguments = [p.name for p in command.params if not p.opts[0].startswith("--")]
+        if "namespace" in arguments and name != "migrate":
+            assert arguments[0] == "namespace", name
+        if "plan" in arguments:
+            assert arguments.index("plan") == len(arguments) - 1, name
 
 
 def test_the_version_is_that_of_the_project(run: Run) -> None:
@@ -82,7 +88,7 @@ def test_a_plan_is_followed_by_what_is_printed_alone(store: Store, run: Run, fai
     """From ``status`` to ``show``, its ``approve``, ``apply`` and ``undo``, word for word, with force where a probe failed."""
     world = new_world(store)
     _, plan = write_a_plan(store, world, needs_force=failed)
-    before = json.loads(run("digest", world.slug, "--json")[1])
+    before = json.loads(run("namespace", "digest", world.slug, "--json")[1])
     text = run("status")[1]
     for verb in ("plans show", "plans approve", "apply", "undo"):
         (command, *_) = [line for line in printed(text) if line.startswith(f"slowwave {verb} ")]
@@ -90,20 +96,20 @@ def test_a_plan_is_followed_by_what_is_printed_alone(store: Store, run: Run, fai
         code, text, err = run(*shlex.split(command)[1:])
         assert code == 0, f"{command}: {err}"
     assert f"undid {len(plan.items) - 1} items" in text
-    assert json.loads(run("digest", world.slug, "--json")[1]) == before
+    assert json.loads(run("namespace", "digest", world.slug, "--json")[1]) == before
     assert before["namespace"] == world.slug
 
 
 def test_undo_takes_the_namespace_before_its_last_run(store: Store, run: Run) -> None:
-    """``undo NS last``; a namespace that the option contradicts, or a third word, is refused."""
+    """``undo NS last``; an unknown namespace and a third word are refused."""
     world, other = new_world(store, 7), new_world(store, 8)
     for one in (world, other):
         _, plan = write_a_plan(store, one)
         run("plans", "approve", one.slug, plan.plan_hash, "--by", "mara")
         run("apply", one.slug)
-    for wrong in ((other.slug, "last", "--namespace", world.slug), (world.slug, "last", "now"), ("nobody", "last")):
+    for wrong in ((world.slug, "last", "now"), ("nobody", "last")):
         assert run("undo", *wrong)[0] == 2
     done = json.loads(run("undo", world.slug, "last", "--json")[1])
     assert (done["namespace"], len(done["items"]) > 0) == (world.slug, True)
     assert run("undo", other.slug, done["undo_of"])[0] == 2
-    assert json.loads(run("undo", "last", "--namespace", other.slug, "--json")[1])["namespace"] == other.slug
+    assert json.loads(run("undo", other.slug, "last", "--json")[1])["namespace"] == other.slug

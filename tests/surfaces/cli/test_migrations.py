@@ -44,7 +44,7 @@ def test_from_a_dry_run_to_an_applied_plan_and_back(store: Store, run: Run, tmp_
     code, out, _ = run("migrate", str(root), "acme", "--skip-bad")
     assert code == 0
     assert "there is nothing to approve" in out
-    code, out, _ = run("get", "acme", "people/mara.md")
+    code, out, _ = run("corpus", "get", "acme", "people/mara.md")
     assert "Mara sails." in out
 
 

@@ -63,7 +63,7 @@ def test_remove_deletes_an_empty_namespace_and_keeps_history(store: Store, run: 
     assert run("night", "empty")[0] == 0
     code, out, _ = run("namespace", "remove", "empty")
     assert code == 0
-    assert {row["namespace"] for row in json.loads(run("namespaces", "--json")[1])} <= {"harbour", "empty"}
+    assert {row["namespace"] for row in json.loads(run("namespace", "list", "--json")[1])} <= {"harbour", "empty"}
     code, _, err = run("namespace", "remove", "nowhere")
     assert (code, "There is no namespace" in err) == (2, True)
 
@@ -80,4 +80,4 @@ def test_namespace_cannot_have_the_name_of_a_command(run: Run, tmp_path: Path) -
         messages.write_text(json.dumps(row))
         code, _, err = run("import", "messages", str(messages))
         assert (code, "commands use the words" in err) == (2, True), err
-    assert json.loads(run("namespaces", "--json")[1]) == []
+    assert json.loads(run("namespace", "list", "--json")[1]) == []

@@ -44,7 +44,7 @@ def test_many_namespaces_are_told_on_one_page(store: Store, run: Run, monkeypatc
     assert waits == {name: hash_[:12] for name, hash_ in shown.items()}, "in the plan before"
     alone = run("night", names[0], "--force", "--ops", "resolve_conflicts")[1]
     assert ("nothing new: " in alone, "nothing new: resolve_conflicts" in alone) == (True, False), "its table says it"
-    assert f"plans review {names[0]} --plan {shown[names[0]][:12]}" in alone, "what waits in the plan before"
+    assert f"plans review {names[0]} {shown[names[0]][:12]}" in alone, "what waits in the plan before"
     assert err.startswith(f"{names[-1]}: The setting redact_text cannot be 'some'")
     verbose = run("night", "ALL", "--force", "--verbose", "--jobs", "2")[1]
     assert all(f"{name}: audits" in verbose for name in planned)

@@ -31,8 +31,8 @@ def test_night_stores_the_reason_with_the_run(store: Store, run: Run) -> None:
     reason = "because [bold]I say so[/]"
     assert run("night", "ALL", "--ops", OPS, "--reason", reason)[0] == 0
     for slug in slugs:
-        assert reason in run("history", slug)[1]
-    assert reason in run("runs", "status", planned(run, slugs[0], "--reason", reason)["run_id"])[1]
+        assert reason in run("runs", "list", slug)[1]
+    assert reason in run("runs", "show", planned(run, slugs[0], "--reason", reason)["run_id"])[1]
 
 
 def test_night_plans_only_rows_in_scope(store: Store, run: Run) -> None:
@@ -97,7 +97,7 @@ def test_night_takes_over_a_run_whose_process_has_ended(store: Store, run: Run) 
     slug = forgetful(store, rows=2, heartbeat_expiry_seconds=60)
     gone = dead_run(store, slug, "plan", "planning", 70)
     assert planned(run, slug)["state"] == "awaiting_approval"
-    assert json.loads(run("runs", "status", gone, "--json")[1])["state"] == "crashed"
+    assert json.loads(run("runs", "show", gone, "--json")[1])["state"] == "crashed"
 
 
 def test_night_waits_until_the_namespace_is_free(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

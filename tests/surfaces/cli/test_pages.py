@@ -71,12 +71,12 @@ def test_sync_writes_the_files_and_says_what_it_left(
 def test_a_line_leads_to_its_memory(store: Store, run: Run) -> None:
     """By the id in its link or the first characters of it: words, versions, promotions, and nothing that the terminal obeys."""
     acme(store)
-    for name in (f"mem:{uid('m0')}", uid("m0"), uid("m0")[:8]):
-        code, out, _ = run("pages", "source", "acme", name)
+    for name in (f"mem:{uid('m0')}", f"mem:{uid('m0')[:8]}"):
+        code, out, _ = run("why", "acme", name)
         assert code == 0
         assert "[bold]Tea[/] is at four.\nAnd  [31mred." in out
         assert "longterm" in out
-    found = json.loads(run("pages", "source", "acme", uid("m0"), "--json")[1])
+    found = json.loads(run("why", "acme", f"mem:{uid('m0')}", "--json")[1])
     assert (found["id"], found["versions"][0]["reason"], found["promotions"][0]["to"]) == (
         uid("m0"),
         "import",
@@ -88,7 +88,7 @@ def test_a_line_leads_to_its_memory(store: Store, run: Run) -> None:
 def test_no_memory_is_refused(store: Store, run: Run, name: str) -> None:
     """A sentence, whatever was typed."""
     acme(store)
-    code, _, err = run("pages", "source", "acme", name)
+    code, _, err = run("why", "acme", f"mem:{name}")
     assert (code, "is no memory of acme" in err) == (2, True)
 
 
@@ -96,7 +96,7 @@ def test_a_memory_of_another_namespace_is_not_shown(store: Store, run: Run) -> N
     """A page of one namespace leads nowhere else."""
     acme(store)
     remember(store, "other")
-    assert run("pages", "source", "other", uid("m0"))[0] == 2
+    assert run("why", "other", f"mem:{uid('m0')}")[0] == 2
 
 
 def test_why_quotes_the_memories_behind_a_page(store: Store, run: Run) -> None:

@@ -184,13 +184,13 @@ def test_a_merge_is_split_and_a_text_edited_in_the_terminal(
 
     def answered(*lines: str) -> str:
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-        code, text, problem = run("plans", "review", "acme", "--by", "mara", "--plan", waiting(store).plan_hash)
+        code, text, problem = run("plans", "review", "acme", "--by", "mara", waiting(store).plan_hash)
         assert code == 0, problem
         return text
 
     asked = answered("x", "x 9", "e We met.", "x 2 2", "x 2", "e", "e We met in Porto.", "q")
     assert [word in asked for word in ("Name columns from 1 to 4", "proposes no text", "Give the words")] == [True] * 3
-    made = re.findall(r"^  slowwave (plans review acme --plan \w{12} --by mara)$", asked, re.MULTILINE)
+    made = re.findall(r"^  slowwave (plans review acme \w{12} --by mara)$", asked, re.MULTILINE)
     assert len(made) == 2
     drafts = read_drafts(store, "acme", waiting(store).plan_hash)
     assert [(d.verdict, d.amended[:12] in asked) for d in drafts.values()] == [("no", True)] * 2
@@ -206,7 +206,7 @@ def test_cluster_of_four_statements_is_settled_in_one_session_of_the_terminal(
     plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
     lines = "b\n" * len(plan.questions) + "2\n" + "1\n" * 5 + "q\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
-    code, text, problem = run("plans", "review", "acme", "--by", "mara", "--plan", plan.hash)
+    code, text, problem = run("plans", "review", "acme", "--by", "mara", plan.hash)
     assert code == 0, problem
     assert "2: The other one: “Mara lives in" in text
     assert "These questions follow from your answers" in text
@@ -263,7 +263,7 @@ def test_undo_names_the_run_that_is_still_applied_until_memory_is_restored(
     plan = run_night(store, "acme", ops=ops, force=True).plan
     assert plan is not None
     assert {i.operation for i in plan.items} == {"resolve_conflicts", "absolutize_dates"}
-    before = run("digest", "acme")[1]
+    before = run("namespace", "digest", "acme")[1]
     monkeypatch.setattr("sys.stdin", io.StringIO("2\nq\n"))
     run("plans", "review", "acme", "--by", "mara")
     assert run("plans", "review", "acme", "--by", "mara", "--sign")[0] == 0
@@ -272,7 +272,7 @@ def test_undo_names_the_run_that_is_still_applied_until_memory_is_restored(
     assert re.findall(r"^  slowwave undo (\S+)$", text, re.MULTILINE) == [second, first]
     text = run("undo", second)[1]
     assert re.findall(r"^  slowwave undo (\S+)$", text, re.MULTILINE) == [first]
-    assert run("digest", "acme")[1] != before
+    assert run("namespace", "digest", "acme")[1] != before
     assert json.loads(run("undo", second, "--json")[1])["still_applied"] == first
     assert "slowwave undo" not in run("undo", first)[1]
-    assert run("digest", "acme")[1] == before
+    assert run("namespace", "digest", "acme")[1] == before

@@ -56,14 +56,11 @@ def test_dory_from_a_proposal_to_an_undo(store: Store, run: Run) -> None:
         ("write Mara", "says of Mara", "[bold]Mara[/] likes tea."),
         ("create core/user.md", "page core/user.md is new", "+ Mara likes tea."),
     ):
-        shown = json.loads(run("plans", "show", "acme", "--plan", plans[about], "--json")[1])
-        assert (
-            heading.split(" is new")[0].removeprefix("says of ")
-            in run("plans", "show", "acme", "--plan", plans[about])[1]
-        )
-        code, out, _ = run("why", "acme", shown["items"][0]["id"], "--plan", plans[about])
+        shown = json.loads(run("plans", "show", "acme", plans[about], "--json")[1])
+        assert heading.split(" is new")[0].removeprefix("says of ") in run("plans", "show", "acme", plans[about])[1]
+        code, out, _ = run("why", "acme", shown["items"][0]["id"], plans[about])
         assert (code, "It would" in out, heading in out, line in out) == (0, True, True, True)
-        code, out, _ = run("plans", "diff", "acme", "--plan", plans[about])
+        code, out, _ = run("plans", "diff", "acme", plans[about])
         assert (code, heading in out, line in out) == (0, True, True)
         assert "content_hash" not in out
         assert "vector of" not in out
@@ -72,7 +69,7 @@ def test_dory_from_a_proposal_to_an_undo(store: Store, run: Run) -> None:
     assert "1 applied" in run("apply", "acme")[1]
     listed = {p["id"][:8]: p["status"] for p in json.loads(run("proposals", "list", "acme", "--json")[1])}
     assert (listed[statement], listed[written]) == ("applied", "rejected")
-    assert run("undo", "last", "--namespace", "acme")[0] == 0
+    assert run("undo", "acme", "last")[0] == 0
     assert digest(store, "acme") == first
     assert run("proposals", "show", "acme", "ffffffff")[0] == 2
     assert run("proposals", "list", "acme", "--status", "gone")[0] == 2
@@ -91,10 +88,10 @@ def test_who_asks_for_the_plan_of_the_night_is_shown_it_and_told_of_others(store
     assert other is not None
     code, out, _ = run("plans", "show", "acme")
     assert (code, f"Plan {night.plan_hash[:12]} of acme" in out, "2 other plans wait" in out) == (0, True, True)
-    assert f"slowwave plans show acme --plan {other.plan_hash[:12]}" in out
+    assert f"slowwave plans show acme {other.plan_hash[:12]}" in out
     assert run("plans", "reject", "acme", other.plan_hash, "--by", "mara", "--reason", "No.")[0] == 0
     assert "Another plan waits" in run("plans", "show", "acme")[1]
-    named = run("plans", "show", "acme", "--plan", first.plan_hash)[1]
+    named = run("plans", "show", "acme", first.plan_hash)[1]
     assert "Another plan waits" not in named, "it was asked for by name"
     assert run("plans", "reject", "acme", night.plan_hash, "--by", "mara", "--reason", "Not now.")[0] == 0
     assert f"Plan {first.plan_hash[:12]} of acme" in run("plans", "show", "acme")[1]
@@ -113,13 +110,13 @@ def test_what_a_plan_would_forget_is_said_with_what_holds_it_after_all(store: St
     assert (code, "2 versions and 2 pages of evidence are kept, retired" in shown) == (0, True)
     plan = json.loads(run("proposals", "list", "acme", "--json")[1])[0]["plan_hash"]
     item = json.loads(run("plans", "show", "acme", "--json")[1])["items"][0]["id"]
-    told = [run("plans", "diff", "acme", "--plan", plan)[1], run("why", "acme", item, "--plan", plan)[1]]
+    told = [run("plans", "diff", "acme", plan)[1], run("why", "acme", item, plan)[1]]
     assert all("forgets 2 statements about Mara Lind" in one and "Mara lives in Oslo, since" in one for one in told)
     assert all("2 pages of evidence" in one and "says why" in one and "She asked for it." in one for one in told)
     assert "forget 2 statements" in run("plans", "show", "acme")[1]
     assert run("proposals", "approve", "acme", kept.id, "--by", "mara")[0] == 0
     assert "1 applied" in run("apply", "acme")[1]
-    told = [run("plans", "diff", "acme", "--plan", plan)[1], run("why", "acme", item, "--plan", plan)[1]]
+    told = [run("plans", "diff", "acme", plan)[1], run("why", "acme", item, plan)[1]]
     told += [run("history", "acme", "Mara Lind")[1], run("search", "acme", "Mara Oslo Bergen")[1]]
     assert not any("Oslo" in one.replace("search acme", "") or "Bergen" in one for one in told)
     assert "forgotten on" in told[2]

@@ -1,4 +1,4 @@
-"""``slowwave reembed`` says what was made and which model the namespace has now."""
+"""``slowwave namespace reembed`` says what was made and which model the namespace has now."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def test_a_namespace_goes_over_to_another_model(store: Store, run: Run, tmp_path
     }
     file.write_text(json.dumps(said) + "\n")
     assert run("import", "messages", str(file))[0] == 0
-    code, out, _ = run("reembed", "work", "--model", "all-minilm-l6-v2-int8")
+    code, out, _ = run("namespace", "reembed", "work", "--model", "all-minilm-l6-v2-int8")
     assert (code, "1 memory vectors, 1 chunk vectors" in out, "(before: fast-use-v3)" in out) == (0, True, True)
-    code, out, _ = run("reembed", "work", "--json")
+    code, out, _ = run("namespace", "reembed", "work", "--json")
     assert json.loads(out) == {
         "namespace": "work", "formerly": "all-minilm-l6-v2-int8", "model": "fast-use-v3", "made": {}, "with_speakers": 0,
     }  # fmt: skip
-    code, _, err = run("reembed", "work", "--model", "far")
+    code, _, err = run("namespace", "reembed", "work", "--model", "far")
     assert (code, "needs an endpoint" in err) == (1, True)
-    assert run("reembed", "nobody")[0] == 2
+    assert run("namespace", "reembed", "nobody")[0] == 2
 
 
 def test_reembed_reports_the_messages_that_got_their_speaker(store: Store, run: Run, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_reembed_reports_the_messages_that_got_their_speaker(store: Store, run: 
     assert run("import", "messages", str(file))[0] == 0
     with store.connect("owner") as connection:
         connection.execute("UPDATE memory.chunk_vectors SET speaker = NULL")
-    command = "slowwave reembed work --model fast-use-v3"
+    command = "slowwave namespace reembed work --model fast-use-v3"
     code, out, _ = run("doctor")
     assert (code, "Note: In work, 1 message has a vector made without the name of the speaker" in out) == (0, True)
     assert f"`{command}`" in out
@@ -54,6 +54,6 @@ def test_reembed_reports_the_messages_that_got_their_speaker(store: Store, run: 
         True,
         True,
     )
-    code, out, _ = run("reembed", "work")
+    code, out, _ = run("namespace", "reembed", "work")
     assert (code, "nothing to embed" in out, "replace" in out) == (0, True, False)
     assert "without the name of the speaker" not in run("doctor")[1]

@@ -85,11 +85,6 @@ def test_what_is_refused_has_the_code_of_a_refusal(acme: Store, run: Run) -> Non
     assert (code, "is no claim of acme" in err) == (2, True)
 
 
-def test_history_without_a_subject_shows_the_runs(acme: Store, run: Run) -> None:
-    assert run("history", "acme")[0] == 0
-    assert "Runs of acme" in run("history", "acme")[1]
-
-
 def test_the_inbox_needs_no_subject(acme: Store, run: Run) -> None:
     code, out, _ = run("remember", "acme", "Ask Mara.", "--inbox")
     assert (code, "inbox/semantic/" in out) == (0, True)
@@ -121,12 +116,12 @@ def test_forget_plans_to_delete_stored_rows_and_a_subject_names_that_command(
     code, out, _ = run("forget", "acme", "--match", "boat key", "--json")
     plan = json.loads(out)
     assert (code, plan["rows"]["memories"], "cannot be undone" in plan["message"]) == (0, 1, True)
-    shown = run("plans", "diff", "acme", "--plan", plan["plan_hash"])[1]
+    shown = run("plans", "diff", "acme", plan["plan_hash"])[1]
     assert "Rowan Quillfeather has the boat key." in shown
     assert "cannot be undone" in " ".join(shown.split())
     assert run("plans", "approve", "acme", plan["plan_hash"], "--by", "mara", "--force", "--note", "Asked.")[0] == 0
     assert "1 applied" in run("apply", "acme")[1]
-    code, _, err = run("undo", "last", "--namespace", "acme")
+    code, _, err = run("undo", "acme", "last")
     assert (code, "forgot rows for good" in " ".join(err.split())) == (2, True)
     assert (
         "left out 1 row that a plan forgot for good" in run("import", "memories", str(file), "--namespace", "acme")[2]
@@ -144,5 +139,5 @@ def test_forget_text_lists_the_pages_that_the_plan_deletes(acme: Store, run: Run
     code, out, _ = run("forget", "acme", "--match", "ada moss")
     assert "deletes the page people/ada.md." in out
     assert "cannot be undone" in out
-    code, out, _ = run("plans", "diff", "acme", "--plan", asked["plan_hash"][:12])
+    code, out, _ = run("plans", "diff", "acme", asked["plan_hash"][:12])
     assert (code, "people/ada.md" in out, page in out) == (0, True, True)

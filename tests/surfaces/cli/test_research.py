@@ -1,4 +1,4 @@
-"""``slowwave research`` prints a page, or writes it where nothing is."""
+"""``slowwave pages research`` prints a page, or writes it where nothing is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_a_page_is_printed_or_written_once(store: Store, run: Run, tmp_path: Pat
     """Never over a file, and only into a folder that is there."""
     remember(store, "acme")
     put_page(store, "projects/lake/state.md", "thermostat", type="project", status="active")
-    asked = ("research", "acme", "How is the heating of the lake house controlled?")
+    asked = ("pages", "research", "acme", "How is the heating of the lake house controlled?")
     code, out, _ = run(*asked)
     assert (code, out.splitlines()[0]) == (0, "## Question")
     assert "controlled by thermostat. [1]" in out
@@ -26,5 +26,5 @@ def test_a_page_is_printed_or_written_once(store: Store, run: Run, tmp_path: Pat
     assert (tmp_path / told["target"]).read_text() == told["page"]
     assert run(*asked, "--save", str(tmp_path))[0] == 2
     assert run(*asked, "--save", str(tmp_path / "none"))[0] == 2
-    assert run("research", "acme", "Why?", "--kind", "poem")[0] == 2
+    assert run("pages", "research", "acme", "Why?", "--kind", "poem")[0] == 2
     logged()

@@ -1,4 +1,4 @@
-"""``slowwave retain`` removes what is past its retention, and says what."""
+"""``slowwave namespace retain`` removes what is past its retention, and says what."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def test_retain_removes_and_counts(store: Store, run: Run) -> None:
     folder = reports_path(Settings()) / world.slug / "2020-01-01"
     folder.mkdir(parents=True)
     (folder / "00000000-0000-0000-0000-000000000001.manifest.json").write_text("{}")
-    code, out, _ = run("retain", world.slug, "--json")
+    code, out, _ = run("namespace", "retain", world.slug, "--json")
     assert code == 0
     (found,) = json.loads(out)
     assert found["namespace"] == world.slug
     assert found["removed"]["report_runs"] == 1
     assert not folder.exists()
-    code, out, _ = run("retain", "ALL")
+    code, out, _ = run("namespace", "retain", "ALL")
     assert code == 0
     assert world.slug in out
-    assert run("retain", "nowhere")[0] == 2
+    assert run("namespace", "retain", "nowhere")[0] == 2

@@ -48,7 +48,7 @@ def test_the_link_that_is_printed_opens_the_plan_once(store: Store, programs: Pa
             assert [httpx.get(other.stdout.strip(), timeout=60).status_code for _ in range(2)] == [200, 401]
             port = note.stem.partition("-")[2]
             assert f"\n  ssh -L {port}:127.0.0.1:{port} THIS-MACHINE\n" in other.stderr
-            again = [program, "review", SLUG, "--as", "mara", "--port", port]
+            again = [program, "review", SLUG, "--by", "mara", "--port", port]
             taken = subprocess.run(again, env=environment, capture_output=True, text=True)
             assert (taken.returncode, f"review --link --port {port}`" in taken.stderr) == (1, True), taken.stderr
         finally:

@@ -27,18 +27,18 @@ def approve_night(run: Run, slug: str) -> str:
 
 def test_undo_of_items_operation_and_run_restores_the_digest(store: Store, run: Run) -> None:
     slug = forgetful(store, rows=4)
-    before = run("digest", slug)[1]
+    before = run("namespace", "digest", slug)[1]
     code, out, _ = run("night", slug, "--ops", OPS)
     assert (code, "plans approve acme" in out) == (0, True)
     approve_night(run, slug)
     (applied,) = read(run, "apply", slug)
     assert (applied["state"], applied["counts"]["applied"]) == ("completed", 4)
-    assert run("digest", slug)[1] != before
-    history = read(run, "history", slug)
+    assert run("namespace", "digest", slug)[1] != before
+    history = read(run, "runs", "list", slug)
     assert [r["mode"] for r in history] == ["apply", "plan", "plan"]
     assert history[0]["run_id"] == applied["run_id"]
-    assert "4 applied" in run("history", slug, "--limit", "1")[1]
-    status = read(run, "runs", "status", "last")
+    assert "4 applied" in run("runs", "list", slug, "--limit", "1")[1]
+    status = read(run, "runs", "show", "last")
     assert (status["run_id"], status["items_done"], status["stuck"]) == (applied["run_id"], 4, False)
     ((item,),) = ask(store, "SELECT min(item_id::text) FROM night.journal")
     assert read(run, "undo", str(item))["items"] == [item]
@@ -46,7 +46,7 @@ def test_undo_of_items_operation_and_run_restores_the_digest(store: Store, run: 
     assert (code, "undid 3 items" in out) == (0, True)
     code, out, _ = run("undo", applied["run_id"])
     assert (code, "Nothing of run" in out) == (0, True)
-    assert run("digest", slug)[1] == before
+    assert run("namespace", "digest", slug)[1] == before
 
 
 def test_pause_resume_and_cancel_control_a_run_of_another_process(store: Store, run: Run, tmp_path: Path) -> None:
@@ -56,15 +56,15 @@ def test_pause_resume_and_cancel_control_a_run_of_another_process(store: Store, 
     with process(store, STOPPING, slug, str(marker), "2") as running:
         run_id = wait_for(marker, running)
         assert "pauses after its batch" in run("runs", "pause", run_id)[1]
-        assert read(run, "runs", "status", run_id)["paused"] is True
+        assert read(run, "runs", "show", run_id)["paused"] is True
         assert "continues" in run("runs", "resume", run_id)[1]
-        assert read(run, "runs", "status", run_id)["paused"] is False
+        assert read(run, "runs", "show", run_id)["paused"] is False
         code, out, _ = run("runs", "cancel", run_id)
         assert (code, "stops after its batch" in out, "slowwave apply acme" in out) == (0, True, True)
         go_on(marker)
         assert running.wait(60) == 0
-    assert read(run, "runs", "status", run_id)["state"] == "cancelled"
-    assert read(run, "runs", "tail", slug)[0]["state"] == "cancelled"
+    assert read(run, "runs", "show", run_id)["state"] == "cancelled"
+    assert read(run, "runs", "list", slug)[0]["state"] == "cancelled"
     (resumed,) = read(run, "apply", slug)
     assert (resumed["run_id"], resumed["state"], resumed["counts"]["applied"]) == (run_id, "completed", 30)
 
@@ -102,12 +102,12 @@ def test_runs_cancel_dead_frees_a_namespace_whose_run_is_dead(store: Store, run:
     code, _, err = run("night", slug, "--ops", OPS)
     assert (code, "add --dead if its process is gone" in err) == (2, True)
     code, _, err = run("runs", "cancel")
-    assert (code, "runs cancel --dead --namespace NAMESPACE" in err) == (2, True)
+    assert (code, "runs cancel NAMESPACE --dead" in err) == (2, True)
     assert "stops after its batch" in run("runs", "cancel", held)[1]
-    code, out, _ = run("runs", "cancel", "--dead", "--namespace", slug)
+    code, out, _ = run("runs", "cancel", slug, "--dead")
     assert (code, f"Run {held} is cancelled." in out) == (0, True)
     assert run("night", slug, "--ops", OPS)[0] == 0
-    code, _, err = run("runs", "cancel", "--dead", "--namespace", slug)
+    code, _, err = run("runs", "cancel", slug, "--dead")
     assert (code, f"No run holds {slug}" in err) == (2, True)
 
 

@@ -69,7 +69,7 @@ def test_a_server_answers_until_it_is_asked_to_end(store: Store, environment: di
 
 def test_an_agent_starts_a_server_of_its_own_over_stdio(store: Store, environment: dict[str, str]) -> None:
     """The official client runs the command that its configuration names."""
-    command = StdioServerParameters(command=PROGRAM, args=["mcp", "--namespace", "acme"], env=environment)
+    command = StdioServerParameters(command=PROGRAM, args=["mcp", "acme"], env=environment)
 
     async def asked() -> tuple[set[str], str, bool]:
         async with Client(command) as client:
@@ -87,7 +87,7 @@ def test_an_agent_starts_a_server_of_its_own_over_stdio(store: Store, environmen
 def test_dory_a_server_that_would_be_open_to_everybody_does_not_start(store: Store, run: Run) -> None:
     """Exit code 2 and a sentence, before anything listens."""
     remember(store, "acme")
-    for arguments in (("--host", "0.0.0.0", "--namespace", "acme"), (), ("--namespace", "nobody")):  # noqa: S104
+    for arguments in (("acme", "--host", "0.0.0.0"), (), ("nobody",)):  # noqa: S104
         code, out, err = run("serve", "--port", "0", *arguments)
         assert (code, out, "Refused" in err) == (2, "", True)
-    assert run("mcp", "--namespace", "nobody")[0] == 2
+    assert run("mcp", "nobody")[0] == 2

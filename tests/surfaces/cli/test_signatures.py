@@ -13,15 +13,15 @@ from tests.surfaces.cli.conftest import Run
 def test_mara_approves_otto_signs_and_it_is_applied(store: Store, run: Run) -> None:
     world = new_world(store)
     _, plan = write_a_plan(store, world)
-    assert "One signature is enough" in run("signatures", world.slug)[1]
-    code, told, _ = run("signatures", world.slug, "--needed", "2", "--by", "root", "--json")
+    assert "One signature is enough" in run("policies", "approvals", world.slug)[1]
+    code, told, _ = run("policies", "approvals", world.slug, "--needed", "2", "--by", "root", "--json")
     assert (code, json.loads(told)["signatures"]) == (0, 2)
     code, approved, _ = run("plans", "approve", world.slug, plan.plan_hash[:12], "--by", "mara")
     assert code == 0
     (command,) = re.findall(r"^ +slowwave (plans countersign .*) --by THEIR-NAME$", approved, re.MULTILINE)
     code, _, why = run("apply", world.slug)
     assert (code == 0, "Signed by mara, one more signature needed" in " ".join(why.split())) == (False, True)
-    for page in (("plans", "show", world.slug), ("signatures",)):
+    for page in (("plans", "show", world.slug), ("policies", "approvals")):
         assert "Signed by mara, one more signature needed" in " ".join(run(*page)[1].split())
     status = run("status", world.slug)[1]
     assert ("1 to sign" in status, "countersign" in status or "plans show" in status) == (True, True)

@@ -42,18 +42,17 @@ def test_a_line_a_namespace_at_eighty_columns(store: Store, run: Run, monkeypatc
     assert "Did you mean SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED?" in err
 
 
-def test_history_says_what_became_of_runs(store: Store, run: Run) -> None:
-    """An apply run that was undone is undone, and so is its plan, in both lists."""
+def test_runs_list_shows_the_outcome_of_runs(store: Store, run: Run) -> None:
+    """An apply run that was undone is undone, and so is its plan."""
     world = new_world(store)
     _, plan = write_a_plan(store, world)
     run("plans", "approve", world.slug, plan.plan_hash, "--by", "mara", "--include-review")
     run("apply", world.slug)
     run("undo", "last")
-    for command in (("history", world.slug), ("runs", "tail", world.slug)):
-        runs = json.loads(run(*command, "--json")[1])
-        assert [(r["mode"], r["state"], r["became"]) for r in runs] == [
-            ("undo", "completed", "completed"),
-            ("apply", "completed", "undone"),
-            ("plan", "approved", "undone"),
-        ]
-        assert run(*command)[1].count("undone") >= 2
+    runs = json.loads(run("runs", "list", world.slug, "--json")[1])
+    assert [(r["mode"], r["state"], r["became"]) for r in runs] == [
+        ("undo", "completed", "completed"),
+        ("apply", "completed", "undone"),
+        ("plan", "approved", "undone"),
+    ]
+    assert run("runs", "list", world.slug)[1].count("undone") >= 2

@@ -96,8 +96,8 @@ def test_an_older_plan_is_named_by_its_hash(store: Store, run: Run) -> None:
     write_a_plan(store, world, items=items[1:])
     code, _, err = run("why", world.slug, items[0].id)
     assert (code, "is no item of plan" in err) == (2, True)
-    assert "--plan names another plan" in err
-    assert run("why", world.slug, items[0].id, "--plan", first[:10])[0] == 0
+    assert "hash of another plan after the item" in err
+    assert run("why", world.slug, items[0].id, first[:10])[0] == 0
 
 
 def test_refusals_are_sentences(store: Store, run: Run) -> None:
@@ -109,7 +109,7 @@ def test_refusals_are_sentences(store: Store, run: Run) -> None:
         ((world.slug, ""), "Give more of the id"),
         ((other.slug, "ffff"), "has no plan yet"),
         (("nobody", "ffff"), "There is no namespace 'nobody'"),
-        ((world.slug, "ffff", "--plan", "0000"), "is no plan of"),
+        ((world.slug, "ffff", "0000"), "is no plan of"),
     ]:
         code, _, err = run("why", *arguments)
         assert (code, sentence in err) == (2, True), (arguments, err)

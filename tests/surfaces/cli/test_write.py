@@ -1,4 +1,4 @@
-"""``slowwave write`` and ``purge``: from a file or standard input, dry where it deletes, in words or as JSON; and the same in Python."""
+"""``slowwave corpus write`` and ``purge``: change and delete pages, with dry runs, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_page_is_written_read_forgotten_and_purged(
     """The file of a followed folder is written by the command itself; purge says what would go until --yes."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("The spring tide: 6 Uhr früh.\n".encode())))
     head = ("--title", "Tides", "--type", "idea", "--tag", "sea", "--field", "pinned=true", "--field", "area=port")
-    code, out, err = run("write", "acme", "ideas/tides.md", "--kind", "create", *head)
+    code, out, err = run("corpus", "write", "acme", "ideas/tides.md", "--kind", "create", *head)
     assert (code, err) == (0, "")
     assert "ideas/tides.md is created. Its file is written." in out
     file = vault.root / "ideas/tides.md"
@@ -40,14 +40,16 @@ def test_a_page_is_written_read_forgotten_and_purged(
     assert "pinned: true" in file.read_text()
     added = tmp_path / "more.md"
     added.write_text("The lock closes at dusk.")
-    done = json.loads(run("write", "acme", "ideas/tides.md", "--kind", "append", "--file", str(added), "--json")[1])
+    done = json.loads(
+        run("corpus", "write", "acme", "ideas/tides.md", "--kind", "append", "--file", str(added), "--json")[1]
+    )
     assert (done["action"], done["file"]) == ("appended", "written")
-    code, out, _ = run("write", "acme", "ideas/tides.md", "--kind", "forget", "--reason", "A joke.")
+    code, out, _ = run("corpus", "write", "acme", "ideas/tides.md", "--kind", "forget", "--reason", "A joke.")
     assert code == 0
     assert "ideas/tides.md is forgotten." in out
     assert "ideas/tides.tombstone.md says why." in out
     assert "Its words stand elsewhere: its versions (2)" in out
-    code, out, _ = run("purge", "acme", "ideas/tides.md", "--allow-canonical", "--tombstone")
+    code, out, _ = run("corpus", "purge", "acme", "ideas/tides.md", "--allow-canonical", "--tombstone")
     assert code == 0
     assert "ideas/tides.md, ideas/tides.tombstone.md" in out
     assert "would be deleted" in out
@@ -76,7 +78,7 @@ def test_refusals_are_sentences(
 ) -> None:
     """Exit code 2, and nothing stored."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Tea.")))
-    code, out, err = run("write", "acme", *arguments)
+    code, out, err = run("corpus", "write", "acme", *arguments)
     assert (code, out) == (2, "")
     assert words in err
     assert err.startswith("Refused: ")

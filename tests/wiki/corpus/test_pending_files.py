@@ -79,7 +79,7 @@ def test_a_page_written_by_a_server_becomes_a_file_with_the_next_sync(folder: Fo
 
 
 def test_whoever_has_the_folders_rights_writes_the_file_at_once(folder: Folder) -> None:
-    """As `slowwave write` does; replaced, forgotten and purged as well, and the mode of a file stays."""
+    """As `slowwave corpus write` does; replaced, forgotten and purged as well, and the mode of a file stays."""
     first = put(folder.store, target=PATH, follow=True)
     assert first.file == "written"
     file = folder.root / PATH

@@ -107,10 +107,10 @@ def environment(acme: Store, programs: Path, tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def address(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
-    """Where ``slowwave serve --namespace acme`` listens."""
+    """Where ``slowwave serve acme`` listens."""
     log = tmp_path / "log"
     with log.open("wb") as told:
-        command = ["slowwave", "serve", "--namespace", "acme", "--port", "0"]
+        command = ["slowwave", "serve", "acme", "--port", "0"]
         server = subprocess.Popen(command, env=environment, stderr=told)
     try:
         yield until(lambda: re.search(r"http://(127\.0\.0\.1:\d+)", log.read_text()))[1]

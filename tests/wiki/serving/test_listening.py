@@ -31,7 +31,7 @@ def test_dory_without_tokens_only_this_machine_is_served_and_one_namespace_named
     for host, namespace in (("0.0.0.0", "acme"), ("::", "acme"), ("192.0.2.1", "acme"), ("memory.example", "acme")):  # noqa: S104
         with pytest.raises(Refused, match="everybody"):
             _door(acme, host, namespace)
-    with pytest.raises(Refused, match="--namespace"):
+    with pytest.raises(Refused, match="serve NAMESPACE"):
         _door(acme, "127.0.0.1")
     with pytest.raises(Refused, match="no namespace"):
         _door(acme, "127.0.0.1", "nobody")

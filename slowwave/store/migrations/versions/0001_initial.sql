@@ -438,7 +438,7 @@ CREATE TABLE memory.pending_files (
 
 -- Pages that were deleted for good: path and reason, and nothing of the text. A page that a plan forgot leaves hashes (`tombstones`): one
 -- of its path, unless another page is there now, and one of each text that it had. A file or session with such a path or text is not
--- imported again. Pages that `slowwave purge` deleted leave none.
+-- imported again. Pages that `slowwave corpus purge` deleted leave none.
 CREATE TABLE memory.purges (
   id uuid DEFAULT gen_random_uuid() NOT NULL,
   namespace_id uuid NOT NULL,
@@ -472,7 +472,7 @@ CREATE TABLE memory.chunk_vectors (
   model text NOT NULL,
   namespace_id uuid NOT NULL,
   vector vector NOT NULL,
-  speaker text, -- the speaker that the vector was made with; `slowwave reembed` renews it if the passage has another
+  speaker text, -- the speaker that the vector was made with; `slowwave namespace reembed` renews it if the passage has another
   PRIMARY KEY (id, model),
   FOREIGN KEY (id) REFERENCES memory.chunks (id),
   FOREIGN KEY (model) REFERENCES memory.vector_models (model),
