@@ -19,7 +19,7 @@ from slowwave.store.claims import forget_turns
 from slowwave.store.connect import Store, path_part
 from slowwave.store.logins import Connection
 from slowwave.store.migrate import make_partitions_ahead
-from slowwave.store.namespaces import namespace_id
+from slowwave.store.namespaces import namespace_id, unknown_namespace
 from slowwave.store.runs import HOLDING
 from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
@@ -309,7 +309,7 @@ def remove_namespace(store: Store, namespace: str) -> Removal:
     with store.connect("owner") as connection, connection.transaction():
         row = connection.execute(_NAMESPACE, (namespace,)).fetchone()
         if row is None:
-            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
+            raise unknown_namespace(connection, namespace)
         namespace_id, own = str(row[0]), row[1]
         if connected := connection.execute(_CONNECTED, (namespace_id,)).fetchone():
             raise Refused(

@@ -20,6 +20,7 @@ from slowwave.plans.permitted import Permits
 from slowwave.plans.report import Report
 from slowwave.store.settings import Settings
 from slowwave.text.quotation import quotable_all
+from slowwave.text.tokens import suggest_name
 
 # Discovery of operations: those of this package, and those of other packages by entry point.
 #
@@ -202,7 +203,8 @@ def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozense
     kinds = khora_kinds()
     found = {name if name in known else kinds.get(name, name) for name in asked}
     if unknown := sorted(found - set(known)):
-        raise Refused(f"There is no operation {unknown[0][:64]!r}. Known: {', '.join(sorted(known))}, or all.")
+        near = suggest_name(unknown[0][:64], known)
+        raise Refused(f"There is no operation {unknown[0][:64]!r}.{near} `slowwave operations` lists all of them.")
     return frozenset(found)
 
 

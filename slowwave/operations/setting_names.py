@@ -12,7 +12,6 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Final
 
@@ -22,7 +21,9 @@ from slowwave.errors import Refused, SettingsError
 from slowwave.operations.registry import operations
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
+from slowwave.store.namespaces import unknown_namespace
 from slowwave.store.settings import OPERATORS, PREFIX, PROGRAM_VARIABLES, Settings
+from slowwave.text.tokens import find_nearest
 
 _OPERATIONS: Final = "operations"
 _REPLACED: Final = {
@@ -112,11 +113,11 @@ def unknown_keys(settings: Mapping[str, object]) -> list[UnknownSetting]:
     known = _options()
     for operation, options in given.items():
         if operation not in known:
-            nearest = _nearest(str(operation), known)
+            nearest = find_nearest(str(operation), known)
             found.append(UnknownSetting(f"{_OPERATIONS}.{operation}", nearest, of_operation=True))
         elif isinstance(options, Mapping):
             found += [
-                UnknownSetting(f"{_OPERATIONS}.{operation}.{option}", _nearest(str(option), known[operation]), True)
+                UnknownSetting(f"{_OPERATIONS}.{operation}.{option}", find_nearest(str(option), known[operation]), True)
                 for option in options
                 if option not in known[operation]
             ]
@@ -160,7 +161,7 @@ def change_settings(
     with store.connect("owner") as connection, connection.transaction():
         row = connection.execute(_SETTINGS_TO_CHANGE, (namespace,)).fetchone()
         if row is None:
-            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
+            raise unknown_namespace(connection, namespace)
         settings: dict[str, Any] = copy.deepcopy(row[0]) if isinstance(row[0], dict) else {}
         changed: dict[str, Any] = {}
         for key, value in given.items():
@@ -226,11 +227,11 @@ def _correct_sections(name: str, known: frozenset[str]) -> str:
     A misspelt prefix is corrected only where the rest is known then: ``SLOWWAVES_ROOT`` may belong to another program.
     """
     prefix, underscore, rest = name.partition("_")
-    if not underscore or not (prefix == PREFIX[:-1] or _nearest(prefix, (PREFIX[:-1],))):
+    if not underscore or not (prefix == PREFIX[:-1] or find_nearest(prefix, (PREFIX[:-1],))):
         return ""
     section, delimiter, inner = rest.partition(_DELIMITER)
     if delimiter and section.lower() not in Settings.model_fields:
-        section = _nearest(section, (field.upper() for field in Settings.model_fields)) or section
+        section = find_nearest(section, (field.upper() for field in Settings.model_fields)) or section
     corrected = f"{PREFIX}{section}{delimiter}{inner}"
     return corrected if prefix == PREFIX[:-1] or _is_known(corrected, known) else ""
 
@@ -243,10 +244,10 @@ def _nearest_variable(name: str, known: Iterable[str]) -> str:
         nearest_settings = _nearest_settings(last.lower(), program)
         return " or ".join(f"{PREFIX}{found.replace('.', _DELIMITER)}".upper() for found in nearest_settings)
     start = f"{PREFIX}{before}{delimiter}"
-    if nearest := _nearest(last, (other.removeprefix(start) for other in known if other.startswith(start))):
+    if nearest := find_nearest(last, (other.removeprefix(start) for other in known if other.startswith(start))):
         return start + nearest
     inner = before.removeprefix(f"{_OPERATIONS.upper()}{_DELIMITER}")
-    operation = _nearest(inner, (other.upper() for other in _options())) if inner != before else ""
+    operation = find_nearest(inner, (other.upper() for other in _options())) if inner != before else ""
     options = {option.upper() for option in _options().get(operation.lower(), ())}
     return start.replace(inner, operation) + last if last in options else ""
 
@@ -263,7 +264,7 @@ def _nearest_settings(name: str, others: Iterable[str] = ()) -> list[str]:
     holding = {names[plain] for size, plain in sizes if size == min(sizes)[0]}
     if len(words) > 1 and 0 < len(holding) <= 2:
         return sorted(holding)
-    nearest = _nearest(name, names)
+    nearest = find_nearest(name, names)
     return [names[nearest]] if nearest else []
 
 
@@ -279,7 +280,3 @@ def _plain_names() -> dict[str, str]:
 
 def _beginnings(name: str) -> set[str]:
     return {word[:5] for word in name.split("_")}
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=0.75)), "")

@@ -21,7 +21,7 @@ from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
-from slowwave.store.namespaces import namespace_id
+from slowwave.store.namespaces import namespace_id, unknown_namespace
 
 # The approval that an apply follows, and whether it still holds. Checked before a run begins, and in every batch under the namespace's
 # lock.
@@ -274,7 +274,7 @@ def set_read_only(store: Store, namespace: str, *, read_only: bool) -> None:
     """
     with store.connect("owner") as connection:
         if connection.execute(_SET_READ_ONLY, (read_only, namespace)).rowcount != 1:
-            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
+            raise unknown_namespace(connection, namespace)
 
 
 # Invariants of a namespace after every apply and undo, checked in plain SQL. Nothing here repairs.

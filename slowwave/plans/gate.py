@@ -29,6 +29,7 @@ from slowwave.store.namespaces import namespace_id
 from slowwave.store.runs import lock_batches, move_run
 from slowwave.store.settings import Settings
 from slowwave.store.tables import few_collections
+from slowwave.text.tokens import suggest_id
 
 # Judging the items to be approved: by the probes of the night if they are all its items, else by separate probes.
 #
@@ -436,7 +437,7 @@ def _choose(
     if items is not None:
         by_id = {s.id: s for s in plan.items}
         ids = sorted(by_id)
-        named = dict.fromkeys(_find(ids, name, short) for name in items)
+        named = dict.fromkeys(_find(ids, name, plan) for name in items)
         if include_review:
             named |= dict.fromkeys(s.id for s in plan.items if s.status == "pending" and s.is_question)
         chosen = [by_id[id_] for id_ in named]
@@ -470,21 +471,25 @@ def _without(plan: StoredPlan, chosen: Sequence[StoredItem], names: Sequence[str
     """Return the chosen items without those named by id or by operation; refuse to leave nothing."""
     ids, operations = sorted(s.id for s in plan.items), {s.operation for s in plan.items}
     whole = {name.strip() for name in names} & operations
-    out = {_find(ids, name, plan.plan_hash[:12]) for name in names if name.strip() not in whole}
+    out = {_find(ids, name, plan) for name in names if name.strip() not in whole}
     left = [s for s in chosen if s.id not in out and s.operation not in whole]
     if chosen and not left:
         raise Refused(f"Nothing of plan {plan.plan_hash[:12]} is left to approve without those items.")
     return left
 
 
-def _find(ids: Sequence[str], name: str, plan: str) -> str:
+def _find(ids: Sequence[str], name: str, plan: StoredPlan) -> str:
     """Return the only one of the sorted ``ids`` that begins with ``name``, which needs at least four characters."""
     begin = name.strip().lower()
     first = bisect_left(ids, begin)
     found = [id_ for id_ in ids[first : first + 2] if id_.startswith(begin)] if len(begin) >= 4 else []
     if len(found) != 1:
         what = "names several items" if found else "is no item"
-        raise Refused(f"{name[:64]!r} {what} of plan {plan}. `slowwave plans show NAMESPACE` lists them.")
+        near = "" if found else suggest_id(begin[:64], ids)
+        raise Refused(
+            f"{name[:64]!r} {what} of plan {plan.plan_hash[:12]}.{near} "
+            f"`slowwave plans show {argument(plan.header.namespace)} {plan.plan_hash[:12]}` lists them."
+        )
     return found[0]
 
 

@@ -32,6 +32,7 @@ from slowwave.plans.states import waiting_plans
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
+from slowwave.text.tokens import suggest_name
 
 # Kinds of questions whether two rows are the same: how the names compare, which values are equal, and why the planner doubts.
 #
@@ -297,7 +298,8 @@ def accept_operations(
     ]
     if unfit or not names:
         raise Refused(
-            f"{unfit[0][:64] if unfit else 'No operation'} makes no low-risk change that a policy could approve. "
+            f"{unfit[0][:64] if unfit else 'No operation'} makes no low-risk change that a policy could approve."
+            f"{suggest_name(unfit[0][:64], permits.by_operation) if unfit else ''} "
             "`slowwave operations` lists the operations. Nothing was accepted."
         )
     kind: dict[str, object] = {"operations": names, "risk": RISKS[0]}

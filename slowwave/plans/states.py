@@ -10,7 +10,7 @@ from slowwave.errors import Refused
 from slowwave.plans.commands import argument
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
-from slowwave.text.tokens import counted
+from slowwave.text.tokens import counted, suggest_id
 
 # Plan items (one decision of a planner each), their states, and the patterns that decide without a question.
 
@@ -117,6 +117,7 @@ SELECT recorded_at, coalesce(summary ->> 'why_held_back', ''), (SELECT coalesce(
   FROM jsonb_each(coalesce(summary -> 'held_back', '{}')) o, jsonb_each_text(o.value) n)
 FROM night.plans WHERE namespace_id = %s ORDER BY recorded_at DESC LIMIT 1
 """
+_HASHES: Final = "SELECT plan_hash FROM night.plans WHERE namespace_id = %s ORDER BY recorded_at DESC LIMIT 1000"
 _BY_PREFIX: Final = "SELECT plan_hash FROM night.plans WHERE namespace_id = %s AND starts_with(plan_hash, %s) LIMIT 2"
 
 
@@ -146,8 +147,10 @@ def find_plan(connection: Connection, namespace: str, prefix: str) -> str:
         return found[0]
     newest = latest_plan(connection, namespace)
     hint = f"Its latest plan is {newest[:12]}." if newest else no_plan(connection, namespace)
-    what = "names more than one plan" if found else "is no plan"
-    raise Refused(f"{prefix[:64]!r} {what} of {namespace}. {hint}")
+    if found:
+        raise Refused(f"{prefix[:64]!r} names more than one plan of {namespace}. {hint}")
+    known = [str(h) for (h,) in connection.execute(_HASHES, (namespace_id(connection, namespace),))]
+    raise Refused(f"{prefix[:64]!r} is no plan of {namespace}.{suggest_id(prefix[:64], known)} {hint}")
 
 
 def waiting_plans(connection: Connection, namespace: str) -> list[str]:

@@ -24,11 +24,12 @@ from sqlalchemy import Table
 from slowwave.bindings.binding import Binding, memory_binding
 from slowwave.bindings.rendering import UNREADABLE, Scope, Scopes, select_dimensions, select_rows, select_vectors
 from slowwave.bindings.stores import connected_store, reading, store_named
-from slowwave.errors import Refused, SnapshotError
+from slowwave.errors import SnapshotError
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, UnreadableRow, Vectors, arrow_schema, let_go
 from slowwave.store.connect import Store
 from slowwave.store.doctor import CHECKED, checked_columns
 from slowwave.store.logins import Connection
+from slowwave.store.namespaces import unknown_namespace
 from slowwave.store.tables import VECTORS
 
 # Export of a namespace from PostgreSQL: one REPEATABLE READ transaction, one COPY per table, directly into Arrow.
@@ -101,7 +102,7 @@ def read_snapshot(connection: Connection, namespace: str, *, model: str = "") ->
     """Read a snapshot as ``export_snapshot`` does, on a connection whose transaction the caller holds."""
     found = connection.execute(_NAMESPACE_ROW, (namespace,)).fetchone()
     if found is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
+        raise unknown_namespace(connection, namespace)
     id_, read_only, settings, taken_at, counter = found
     if not isinstance(taken_at, datetime) or not isinstance(settings, dict):
         raise SnapshotError("The namespaces table does not hold what this version expects: run `slowwave doctor`.")

@@ -13,11 +13,12 @@ from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import ARRAY, DateTime, Double, Table
 from sqlalchemy.dialects.postgresql import JSONB
 
-from slowwave.errors import NoAnswer, Refused, StoreError
+from slowwave.errors import NoAnswer, StoreError
 from slowwave.models.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
 from slowwave.store.connect import Store
 from slowwave.store.logins import ROLES, SET_IS_GRANTED, Connection, excess, lacking, unsafe_definers
 from slowwave.store.migrate import pending_migrations
+from slowwave.store.namespaces import unknown_namespace
 from slowwave.store.settings import Settings
 from slowwave.store.tables import DERIVED_COLUMNS, EXPORTED, VECTORS, metadata, namespaces
 
@@ -422,7 +423,7 @@ def digest(store: Store, namespace: str) -> str:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         found = connection.execute(_NAMESPACE_ID, (namespace,)).fetchone()
         if found is None:
-            raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
+            raise unknown_namespace(connection, namespace)
         for table in _TABLES:
             row = connection.execute(_query(table).encode(), found).fetchone()
             total.update(f"{table.name}:{row[0] if row else ''}\n".encode())

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Final
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
+from slowwave.text.tokens import suggest_name
 
 if TYPE_CHECKING:
     from slowwave.store.settings import Settings
 
 
 RESERVED_NAMES: Final = frozenset(("ALL", "show", "set", "remove"))
-"""``slowwave night ALL`` means every namespace, and the others are the commands of the group ``namespace``."""
+"""``slowwave night ALL`` means every namespace, and the others are commands of the group ``namespace``."""
+
+FIRST_NAMESPACE: Final = (
+    "`slowwave demo`, `slowwave import messages FILE`, `slowwave corpus add NAMESPACE FOLDER` and `slowwave connect` create "
+    "namespaces."
+)
+"""The remedy if a store has no namespace."""
 
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 _SETTINGS: Final = "SELECT settings FROM memory.namespaces WHERE slug = %s"
@@ -58,8 +65,17 @@ def namespace_id(connection: Connection, namespace: str) -> str:
     """
     found = connection.execute(_ID, (namespace,)).fetchone()
     if found is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
+        raise unknown_namespace(connection, namespace)
     return str(found[0])
+
+
+def unknown_namespace(connection: Connection, namespace: str) -> Refused:
+    """Return the refusal of an unknown namespace, with the nearest known name, or with the commands that create the first one."""
+    known = [str(slug) for (slug,) in connection.execute(_ALL)]
+    if not known:
+        return Refused(f"There is no namespace {namespace[:64]!r}, and no other one yet. {FIRST_NAMESPACE}")
+    near = suggest_name(namespace[:64], known)
+    return Refused(f"There is no namespace {namespace[:64]!r}.{near} `slowwave namespace list` lists all of them.")
 
 
 def store_of(connection: Connection, namespace: str) -> str:

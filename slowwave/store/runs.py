@@ -19,6 +19,7 @@ from psycopg.types.json import Jsonb
 from slowwave.errors import DreamLockUnavailable, Refused, SettingsError, StoreError
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection, Role
+from slowwave.store.namespaces import unknown_namespace
 from slowwave.store.settings import Settings
 
 # The states of a run, and the table of allowed transitions.
@@ -296,7 +297,7 @@ def last_run(connection: Connection, namespace: str | None, modes: Sequence[Mode
         shown = ", ".join(known[:_NAMED]) + (f" and {len(known) - _NAMED} more" if len(known) > _NAMED else "")
         raise Refused(f"'last' of which namespace? There are {shown}. Put its name before `last`. Nothing was done.")
     if namespace is not None and namespace not in known:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
+        raise unknown_namespace(connection, namespace)
     return find_run(connection, "last", modes, namespace)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -160,7 +162,41 @@ def _letter(character: str) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """Format a number with its noun: ``one`` for 1, otherwise ``many``.
 
-    Without ``many`` the plural is formed from ``one`` (items, memories).
+    Without ``many`` the plural is formed from ``one`` (items, memories, days).
     """
-    plural = many or (f"{one[:-1]}ies" if one.endswith("ry") else f"{one}s")
+    plural = many or (f"{one[:-1]}ies" if one[-1] == "y" and one[-2] not in "aeiou" else f"{one}s")
     return f"{number:,} {one if number == 1 else plural}"
+
+
+def counted_rows(number: int, table: str) -> str:
+    """Format a number of rows with the name of their table, which is a plural: ``1 entity``, ``2 entity vectors``."""
+    many = table.replace("_", " ")
+    return counted(number, f"{many[:-3]}y" if many.endswith("ies") else many.removesuffix("s"), many)
+
+
+# Names that a person mistyped.
+
+_NEAR: Final = 0.75
+"""Least similarity of a suggested name, as ``difflib`` measures it: one wrong letter of four is just accepted."""
+
+
+def find_nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that resembles ``name`` most, or an empty string if none does."""
+    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=_NEAR)), "")
+
+
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """Return the question whether the nearest known name was meant, with a space before it; empty if none is near."""
+    meant = find_nearest(name, known)
+    return f" Did you mean {meant}?" if meant else ""
+
+
+def suggest_id(beginning: str, ids: Iterable[str]) -> str:
+    """Return the question whether the id with the nearest beginning was meant; see ``suggest_name``.
+
+    At least as many characters are shown as were given, and no fewer than eight.
+    """
+    shown = max(8, len(beginning))
+    by_beginning = {id_[: len(beginning)]: id_[:shown] for id_ in ids}
+    meant = find_nearest(beginning, by_beginning) if len(beginning) >= 4 else ""
+    return f" Did you mean {by_beginning[meant]}?" if meant else ""

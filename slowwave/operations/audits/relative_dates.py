@@ -14,6 +14,7 @@ from slowwave.operations import Inputs
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.rows import candidates
 from slowwave.text.dates import Rewrite, looked_at
+from slowwave.text.tokens import counted
 
 _SHOWN: Final = 10
 _EXAMPLES: Final = 3
@@ -86,7 +87,7 @@ def _findings(pinned: list[str], zones: int) -> tuple[Finding, ...]:
     if zones:
         found.append(
             Finding(
-                f"{zones:,} memories name a time zone that is not known; their dates are read in that of the settings "
+                f"{counted(zones, 'memory names', 'memories name')} an unknown time zone; the dates use the zone of the settings "
                 "(SLOWWAVE_DATES_ZONE).",
                 severity="warning",
             )

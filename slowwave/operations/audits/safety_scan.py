@@ -24,6 +24,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.findings import KINDS
 from slowwave.text.findings import Detection as Found
 from slowwave.text.screened import each_text_once
+from slowwave.text.tokens import counted
 
 _TABLES: Final = ("memories", "chunks", "entities", "pages")
 _NAMED: Final = 20
@@ -136,7 +137,7 @@ def _headline(rows: int, looked: int, unclassed: Mapping[str, Sequence[str]]) ->
         else f"None of {looked:,} texts holds a secret, an order to a model or characters that deceive"
     )
     lacking = sum(len(ids) for ids in unclassed.values())
-    return f"{said}; {lacking:,} memories lack a privacy class." if lacking else f"{said}."
+    return f"{said}; {counted(lacking, 'memory lacks', 'memories lack')} a privacy class." if lacking else f"{said}."
 
 
 def _bars(rules: Counter[str]) -> tuple[list[str], list[float]]:

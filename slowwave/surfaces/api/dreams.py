@@ -32,7 +32,7 @@ from slowwave.store.claims import (
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.migrate import open_store
-from slowwave.store.namespaces import namespace_id, namespace_settings
+from slowwave.store.namespaces import namespace_id, namespace_settings, unknown_namespace
 from slowwave.store.runs import Run, find_run, resume_command, runs_of
 from slowwave.text.tokens import counted
 
@@ -479,7 +479,7 @@ def slug_of(connection: Connection, namespace: str) -> str:
     """Return the slug of a namespace that is given by its name or id. Raises ``Refused`` if it is unknown."""
     row = connection.execute(_SLUG, (namespace, namespace, namespace)).fetchone()
     if row is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
+        raise unknown_namespace(connection, namespace)
     return str(row[0])
 
 

@@ -178,8 +178,8 @@ def export(
         show_json([asdict(one) for one in done])
         return
     for one in done:
-        history = f", with a history of {one.commits:,} commits" if git else ""
-        say(f"{one.pages:,} pages ({one.bytes:,} bytes) written to {plain(one.folder)}{history}.")
+        history = f", with a history of {counted(one.commits, 'commit')}" if git else ""
+        say(f"{counted(one.pages, 'page')} ({counted(one.bytes, 'byte')}) written to {plain(one.folder)}{history}.")
 
 
 @app.command()
@@ -209,7 +209,9 @@ def publish(
         return
     for path, reason in done.held_back:
         say(f"held back {plain(path)}: {plain(reason)}", console=err)
-    say(f"{done.pages:,} pages ({done.bytes:,} bytes) written to {plain(done.folder)}: open index.html.")
+    say(
+        f"{counted(done.pages, 'page')} ({counted(done.bytes, 'byte')}) written to {plain(done.folder)}: open index.html."
+    )
 
 
 def _list_public(connection: Connection, namespace: str, corpus: str | None, *, json: bool) -> None:
@@ -279,13 +281,16 @@ def _show(done: list[CorpusSync], *, as_json: bool) -> None:
             place = f", line {out.line}" if out.line else ""
             say(f"left out {plain(out.path)}{place}: {plain(out.reason)}", console=err)
         if len(one.left_out) > _SHOWN:
-            say(f"and {len(one.left_out) - _SHOWN:,} others; --json names them all.", console=err)
+            say(f"and {counted(len(one.left_out) - _SHOWN, 'other')}; --json lists all.", console=err)
         from slowwave.wiki.corpus.pending_files import SUPERSEDED  # it imports the settings
 
         for path in one.superseded[:_SHOWN]:
             say(f"{plain(path)}: {SUPERSEDED}", console=err)
         if one.unsettled:
-            say(f"{len(one.unsettled):,} files were being written, and are read the next time.", console=err)
+            say(
+                f"{counted(len(one.unsettled), 'file was', 'files were')} being written, and will be read by the next sync.",
+                console=err,
+            )
         if one.screened:
             screened_counts = ", ".join(f"{n:,} with {kind}" for kind, n in sorted(one.screened.items()))
             say(

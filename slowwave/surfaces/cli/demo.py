@@ -13,6 +13,7 @@ from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.nights import show_failures, show_night, with_progress
 from slowwave.surfaces.cli.session import Json, open_store, out, program, progress, say, show_json, show_table, suggest
+from slowwave.text.tokens import counted
 
 if TYPE_CHECKING:
     from slowwave.night.runs import Night
@@ -65,7 +66,7 @@ def _show_demo(
     """Print what was loaded and detected, pending plans, and what to do next: on one page, or with all output of the nights."""
     rows = sum(n for table, n in added.items() if table != "namespaces")
     say(
-        f"Loaded {added.get('namespaces', 0):,} namespaces with {rows:,} rows."
+        f"Loaded {counted(added.get('namespaces', 0), 'namespace')} with {counted(rows, 'row')}."
         if rows
         else "The demo is loaded already."
     )

@@ -15,7 +15,7 @@ from slowwave.errors import ImportRefused
 from slowwave.plans.commands import argument
 from slowwave.store.namespaces import namespace_settings
 from slowwave.surfaces.cli.session import Json, err, open_store, program, progress, say, show_json, suggest
-from slowwave.text.tokens import counted
+from slowwave.text.tokens import counted, counted_rows
 
 if TYPE_CHECKING:
     from slowwave.sources.pipeline import ImportSummary
@@ -128,7 +128,7 @@ def sessions(
     from slowwave.wiki.corpus.sessions import import_sessions
 
     store = open_store()
-    with store.connect("owner") as connection, progress(f"Importing {len(files):,} files") as tell:
+    with store.connect("owner") as connection, progress(f"Importing {counted(len(files), 'file')}") as tell:
         done = import_sessions(
             connection,
             files,
@@ -146,8 +146,8 @@ def sessions(
         message = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(done.screened.items()))
         say(f"screening: sessions {message}; {done.quarantined:,} quarantined.", console=err)
     say(
-        f"{done.seen:,} lines read into {namespace}: {done.turns:,} turns; sessions {done.new:,} new, {done.changed:,} changed, "
-        f"{done.unchanged:,} unchanged."
+        f"{counted(done.seen, 'line')} read into {namespace}: {counted(done.turns, 'turn')}; sessions {done.new:,} new, "
+        f"{done.changed:,} changed, {done.unchanged:,} unchanged."
     )
 
 
@@ -238,7 +238,7 @@ def _run(
     if not summary.seen and not summary.skipped:
         say(f"{file} holds no rows. Nothing was imported.")
         return
-    added = ", ".join(f"{n:,} {table}" for table, n in summary.added.items() if n) or "nothing new"
+    added = ", ".join(counted_rows(n, table) for table, n in summary.added.items() if n) or "nothing new"
     if summary.screened:
         message = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(summary.screened.items()))
         say(
@@ -250,7 +250,9 @@ def _run(
     )
     say(f"{counted(summary.seen, 'row')} read into {into}; added {added}.")
     if summary.reworded:
-        say(f"{summary.reworded:,} known memories say something else in the file and got a new version.")
+        say(
+            f"{counted(summary.reworded, 'memory has', 'memories have')} another text in the file and got a new version."
+        )
     if summary.forgotten:
         say(f"left out {counted(summary.forgotten, 'row')} that a plan forgot for good.", console=err)
     if summary.left:

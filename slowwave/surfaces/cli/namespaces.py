@@ -9,6 +9,7 @@ import typer
 
 from slowwave.errors import Refused
 from slowwave.plans.states import shown_state
+from slowwave.store.namespaces import unknown_namespace
 from slowwave.surfaces.cli.session import Json, Namespace, one_line, open_store, say, show_json, show_table
 
 # The list is requested often, so it imports little.
@@ -58,8 +59,8 @@ def show(namespace: Namespace, json: Json = False) -> None:
     """Show a namespace with its own settings."""
     with open_store().connect("reader") as connection:
         row = connection.execute(_NAMESPACE, (namespace,)).fetchone()
-    if row is None:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
+        if row is None:
+            raise unknown_namespace(connection, namespace)
     shown = dict(zip(("namespace", "id", "read_only", "settings"), row, strict=True))
     if json:
         show_json(shown)

@@ -134,7 +134,7 @@ class NightTotals:
             *([f"{self.off:,} whose nights are off"] if self.off else []),
             *([f"{len(self.failures):,} failed"] if self.failures else []),
         ]
-        say(f"{self.looked + self.off + len(self.failures):,} namespaces: {', '.join(parts)}.")
+        say(f"{counted(self.looked + self.off + len(self.failures), 'namespace')}: {', '.join(parts)}.")
         reviews, decided = sum(p.reviews for p in self.planned), sum(p.decided for p in self.planned)
         late = f", {self.deferred:,} deferred" if self.deferred else ""
         say(
@@ -176,7 +176,8 @@ class NightTotals:
         if self.by_policy:
             one = argument(self.by_policy[0])
             suggest(
-                f"A policy approved items of {len(self.by_policy):,} plans. Apply the first", f"{program()} apply {one}"
+                f"A policy approved items of {counted(len(self.by_policy), 'plan')}. Apply the first",
+                f"{program()} apply {one}",
             )
         if self.removed:
             suggest("A store that was removed can be connected again", f"{program()} connect --help")

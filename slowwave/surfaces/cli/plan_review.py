@@ -369,10 +369,10 @@ def _print_followed(desk: _Desk) -> None:
     from slowwave.plans.review.queue import gone_drafts
 
     if n := desk.queue().followed:
-        say(f"{n:,} answers come from an earlier plan, of items that say the same in this one.")
+        say(f"{counted(n, 'answer comes', 'answers come')} from an earlier plan that had the same items.")
     gone = gone_drafts(desk.store, desk.namespace, desk.plan.plan_hash)
     if gone:
-        say(f"{len(gone):,} answers of the plan before are about what is no longer proposed:")
+        say(f"{counted(len(gone), 'answer')} of the plan before: the items are no longer proposed.")
     for one in gone[:_SAMPLE]:
         say(f"{one.verdict}, {one.reviewer}: {one_line(one.title, LONGEST)}", indent=2)
 

@@ -240,8 +240,8 @@ def show_runs(namespace: str, limit: int, *, json: bool) -> None:
     for run in runs:
         if c := run.consolidations:
             say(
-                f"Run {run.run_id}: {c['summaries']:,} summaries for {c['sources']:,} memories, mean similarity "
-                f"{c['similarity']:.2f}, {c['token_savings']:,} tokens saved."
+                f"Run {run.run_id}: {counted(c['summaries'], 'summary')} for {counted(c['sources'], 'memory')}, mean similarity "
+                f"{c['similarity']:.2f}, {counted(c['token_savings'], 'token')} saved."
             )
 
 

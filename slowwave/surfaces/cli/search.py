@@ -20,6 +20,7 @@ from slowwave.surfaces.cli.session import (
     show_json,
     show_table,
 )
+from slowwave.text.tokens import counted
 
 # ``slowwave namespace graph``: the live rows as a graph file.
 
@@ -40,7 +41,9 @@ def graph(
         raise Refused(f"There is no format {form!r}. Known: {', '.join(FORMATS)}.")
     found = read_graph(namespace)
     write_graph(found, path, form)
-    say(f"{path}: {found.number_of_nodes():,} entities and {found.number_of_edges():,} relationships of {namespace}.")
+    say(
+        f"{path}: {counted(found.number_of_nodes(), 'entity')} and {counted(found.number_of_edges(), 'relationship')} of {namespace}."
+    )
 
 
 # ``slowwave search``: what an agent would find. Each search is logged as a recall.

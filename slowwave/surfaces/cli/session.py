@@ -22,7 +22,7 @@ from rich.text import Text
 from slowwave.errors import Refused, SlowwaveError, StoreError
 from slowwave.store.connect import Store
 from slowwave.store.migrate import open_store as open_environment
-from slowwave.store.namespaces import namespaces
+from slowwave.store.namespaces import FIRST_NAMESPACE, namespaces, unknown_namespace
 
 # Records as lines for a person: a table if the width allows one, else one block per record. Ids, hashes, names and states are never cut.
 #
@@ -206,13 +206,11 @@ def chosen_namespaces(store: Store, name: str) -> list[str]:
     known = namespaces(store)
     if name == "ALL":
         if not known:
-            raise Refused(
-                "There is no namespace yet. `slowwave connect mem0`, or another store, `slowwave import messages FILE` and `slowwave demo` "
-                "make some."
-            )
+            raise Refused(f"There is no namespace yet. {FIRST_NAMESPACE}")
         return known
     if name not in known:
-        raise Refused(f"There is no namespace {name!r}. `slowwave namespace list` lists those there are.")
+        with store.connect("reader") as connection:
+            raise unknown_namespace(connection, name)
     return [name]
 
 

@@ -10,6 +10,7 @@ import typer
 
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, countersign_command
+from slowwave.store.namespaces import unknown_namespace
 from slowwave.surfaces.cli.session import (
     Json,
     OneNamespace,
@@ -55,8 +56,8 @@ def status(
         return
     with store.connect("reader") as connection:
         found = read_namespace_status(connection, namespace)
-    if namespace is not None and not found:
-        raise Refused(f"There is no namespace {namespace!r}. `slowwave namespace list` lists those there are.")
+        if namespace is not None and not found:
+            raise unknown_namespace(connection, namespace)
     now = datetime.now(UTC)
     if json:
         show_json([one.to_json() for one in found])

@@ -25,7 +25,7 @@ from slowwave.surfaces.cli.session import (
     show_json,
     suggest,
 )
-from slowwave.text.tokens import counted
+from slowwave.text.tokens import counted, counted_rows
 
 if TYPE_CHECKING:
     from slowwave.wiki.migration.plan import PlannedMigration
@@ -143,7 +143,7 @@ def _migrate_folder(
         say(f"A dry run: nothing was written, and no model was asked. Items of the plan: {items}.")
         bad = len(done.found.staging.bad)
         if bad:
-            say(f"{bad:,} files cannot be taken; a plan is made without them by --skip-bad alone.", console=err)
+            say(f"{counted(bad, 'file')} cannot be read; --skip-bad makes a plan without them.", console=err)
         suggest("Plan it", f"{program()} migrate {argument(str(folder))} {argument(namespace)}")
         return
     if done.night.plan is None or not done.night.new_items:
@@ -212,7 +212,7 @@ def reembed(
     if json:
         show_json(asdict(done))
         return
-    made = ", ".join(f"{n:,} {table.replace('_', ' ')}" for table, n in done.made.items())
+    made = ", ".join(counted_rows(n, table) for table, n in done.made.items())
     say(f"{namespace}: {made or 'nothing to embed'}; its model is {done.model} now (before: {done.formerly}).")
     if done.with_speakers:
         say(

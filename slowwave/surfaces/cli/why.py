@@ -31,6 +31,7 @@ from slowwave.surfaces.cli.session import (
     suggest,
     width_of,
 )
+from slowwave.text.tokens import suggest_id
 
 if TYPE_CHECKING:
     from slowwave.plans.conflicts import StoredConflict
@@ -48,6 +49,8 @@ UNION ALL SELECT id::text, left(content, 300) FROM memory.documents WHERE id = A
 UNION ALL SELECT m.id::text, left(v.content, 300) FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
   WHERE m.id = ANY(%(ids)s::uuid[])
 """
+
+_ITEM_IDS: Final = "SELECT item_id::text FROM night.plan_items WHERE plan_hash = %s"
 
 ItemId = Annotated[
     str, typer.Argument(help="Id of an item or a claim, its first characters, or mem:ID from a line of a page.")
@@ -73,7 +76,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
         show_claim(namespace, claim, json=json)
         return
     found = read_stored(store, namespace, plan, item=item.strip().lower())
-    stored = _chosen(found, item)
+    stored = _chosen(store, found, item)
     chosen = stored.item
     with store.connect("reader") as connection:
         names = read_names(connection, named_rows([chosen]), found.header.namespace_id)
@@ -124,15 +127,19 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
         suggest("No", reject_command(*about, items=items, program=program()))
 
 
-def _chosen(plan: StoredPlan, prefix: str) -> StoredItem:
+def _chosen(store: Store, plan: StoredPlan, prefix: str) -> StoredItem:
     """Return the one item that was read; refuse none or several."""
     if len(plan.items) == 1:
         return plan.items[0]
     short, namespace = plan.plan_hash[:12], plan.header.namespace
     if plan.items:
         raise Refused(f"{prefix[:64]!r} begins {len(plan.items):,} items of plan {short}. Give more of the id.")
+    with store.connect("reader") as connection:
+        near = suggest_id(
+            prefix.strip().lower()[:36], [str(id_) for (id_,) in connection.execute(_ITEM_IDS, (plan.plan_hash,))]
+        )
     raise Refused(
-        f"{prefix[:64]!r} is no item of plan {short}, nor a claim. `slowwave plans show {argument(namespace)}` lists its items; "
+        f"{prefix[:64]!r} is no item of plan {short}, nor a claim.{near} `slowwave plans show {argument(namespace)}` lists its items; "
         "give the hash of another plan after the item."
     )
 

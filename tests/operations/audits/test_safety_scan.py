@@ -56,7 +56,7 @@ def test_every_live_text_is_screened_and_counted() -> None:
     report = safety_scan(make_inputs(world()))
     assert (
         report.headline
-        == "6 of 9 texts hold a secret, an order to a model or characters that deceive; 1 memories lack a privacy class."
+        == "6 of 9 texts hold a secret, an order to a model or characters that deceive; 1 memory lacks a privacy class."
     )
     expected = {
         "memories looked at": 6,

@@ -35,6 +35,6 @@ def test_the_figures_of_consolidations_are_those_of_what_stands(store: Store, ru
     assert (found["summaries"], found["sources"]) == (1, 3)
     assert 0.9 < found["similarity"] <= 1
     assert found["token_savings"] > 0
-    assert f"1 summaries for 3 memories, mean similarity {found['similarity']:.2f}" in run("runs", "list", slug)[1]
+    assert f"1 summary for 3 memories, mean similarity {found['similarity']:.2f}" in run("runs", "list", slug)[1]
     assert run("undo", applied["run_id"])[0] == 0
     assert not any(r["consolidations"] for r in json.loads(run("runs", "list", slug, "--json")[1]))

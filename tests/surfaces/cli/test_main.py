@@ -113,3 +113,25 @@ def test_undo_takes_the_namespace_before_its_last_run(store: Store, run: Run) ->
     assert (done["namespace"], len(done["items"]) > 0) == (world.slug, True)
     assert run("undo", other.slug, done["undo_of"])[0] == 2
     assert json.loads(run("undo", other.slug, "last", "--json")[1])["namespace"] == other.slug
+
+
+def test_a_mistyped_name_is_answered_with_the_nearest(store: Store, run: Run) -> None:
+    """F33: namespaces, operations, plans and items, in every command that takes one; a store without namespaces names what makes one."""
+    code, _, err = run("remember", "harbour", "The crane is out.", "--subject", "Crane")
+    assert (code, "no other one yet. `slowwave demo`" in err) == (2, True)
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    slug, hash_, item = world.slug, plan.plan_hash, plan.items[0].id
+    mistyped = {text: text[:3] + ("0" if text[3] != "0" else "1") + text[4:8] for text in (hash_, item)}
+    for arguments, meant in (
+        *((("night", f"{slug}x"), slug), (("status", f"{slug}x"), slug), (("namespace", "show", f"{slug}x"), slug)),
+        *((("namespace", "set", f"{slug}x", "enabled=false"), slug), (("runs", "list", f"{slug}x"), slug)),
+        *((("search", f"{slug}x", "crane"), slug), (("namespace", "digest", f"{slug}x"), slug)),
+        (("night", slug, "--ops", "dedup_entities"), "dedupe_entities"),
+        (("policies", "accept", slug, "dedup_memories", "--by", "mara"), "dedupe_memories"),
+        (("plans", "show", slug, mistyped[hash_]), hash_[:8]),
+        (("why", slug, mistyped[item]), item[:8]),
+        (("plans", "approve", slug, hash_, "--items", mistyped[item], "--by", "mara"), item[:8]),
+    ):
+        code, _, err = run(*arguments)
+        assert (code, f"Did you mean {meant}?" in err) == (2, True), (arguments, err)
