@@ -42,6 +42,9 @@ from slowwave.errors import Refused
 from slowwave.store.tables import VECTORS, metadata
 from slowwave.text.markdown import path_fault
 
+REDACTION: Final = "redact"
+"""The reason of a version that omits text which must not be read. No other version may omit a part of a memory's statement."""
+
 # Columns by which a row names other rows of its namespace: foreign keys, lists of sources and members, and the references of claim events.
 
 

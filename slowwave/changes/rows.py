@@ -748,8 +748,6 @@ def insert_summary(snapshot: Snapshot, summaries: Sequence[Summary]) -> list[Mut
 # version that only adds notes to the memory's statement declares that (``cells.TOLD``) and does not conflict with items that depend on the
 # statement.
 
-REDACTION: Final = "redact"
-"""The reason of a version that omits text which must not be read. No other version may omit a part of a memory's statement."""
 
 _GUARDED: Final = ("invalidated_at", "state", "stage", "attributes", "pinned")
 _BECAUSE: Final = ("invalidated_at", "state", TOLD)

@@ -35,6 +35,7 @@ from slowwave.operations.registry import operations
 from slowwave.plans.items import Item
 from slowwave.plans.report import Bars, Finding, Numbers, Report
 from slowwave.store.logins import Connection
+from slowwave.store.runs import INTERRUPTED
 from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
 from slowwave.text.quotation import quotable
@@ -446,6 +447,8 @@ def in_words(problem: BaseException, level: Level) -> str:
 
 def _in_words(problem: BaseException, level: Level) -> str:
     kind = type(problem).__name__
+    if isinstance(problem, KeyboardInterrupt):
+        return INTERRUPTED
     if isinstance(problem, psycopg.Error):
         return f"{kind}: {refusal(problem)}"
     text = str(problem).split("\n", 1)[0]

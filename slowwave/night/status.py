@@ -6,16 +6,12 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import psycopg
 from psycopg.rows import class_row
 
 from slowwave.errors import SettingsError, StoreError
-from slowwave.night.delivery import DIGEST_URL, SECRET, deliver, endpoint, write_notices
-from slowwave.night.run_events import Level, cut, levels_in, strictest
-from slowwave.night.runs import Unchanged, last_nights, unchanged
-from slowwave.operations.options import CommunitySummariesOptions
 from slowwave.plans.commands import OTHER
 from slowwave.plans.report import escape
 from slowwave.plans.states import items_text, shown_state
@@ -24,13 +20,29 @@ from slowwave.store.claims import holders
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id, namespace_settings
+from slowwave.store.runs import INTERRUPTED
 from slowwave.store.settings import Settings, zone_of
 from slowwave.text.tokens import counted
+
+# Gates and delivery import a second of libraries, which the list of statuses does not need.
+if TYPE_CHECKING:
+    from slowwave.night.run_events import Level
+    from slowwave.night.runs import Unchanged
 
 # The status of each namespace: its plan, its pending items, the outcome of the plan, its last night and its next. Only read, never changed.
 #
 # One query for all namespaces, with one word and a few numbers for each. ``slowwave.plans.signatures`` counts over all of them for
 # monitoring.
+
+_NEW_ROWS: Final = """
+  SELECT session_id AS session, recorded_at FROM memory.memories
+  WHERE namespace_id = {scope} AND recorded_at > {since} AND kind <> 'summary'  -- summaries are what nights write themselves
+  UNION ALL SELECT session_id, recorded_at FROM memory.memory_facts WHERE namespace_id = {scope} AND recorded_at > {since}
+  UNION ALL SELECT NULL, recorded_at FROM memory.entities WHERE namespace_id = {scope} AND recorded_at > {since}
+  UNION ALL SELECT NULL, recorded_at FROM memory.relationships WHERE namespace_id = {scope} AND recorded_at > {since}
+  UNION ALL SELECT metadata ->> 'session_id', greatest(recorded_at, invalidated_at) FROM memory.documents  -- pages written or gone
+  WHERE namespace_id = {scope} AND corpus_id IS NOT NULL AND greatest(recorded_at, invalidated_at) > {since}
+"""
 
 _STATUS: Final = f"""
 SELECT n.slug AS namespace, n.read_only, n.settings,
@@ -46,7 +58,8 @@ SELECT n.slug AS namespace, n.read_only, n.settings,
   (SELECT count(*) FROM night.open_approvals a WHERE a.namespace_id = n.id) AS approvals,
   (SELECT count(*) FROM night.half_signed_approvals a WHERE a.namespace_id = n.id) AS half_signed,
   h.mode AS run_mode, h.state AS run_state, extract(epoch FROM now() - h.heartbeat_at)::float AS heartbeat_age,
-  l.last_success, l.last_failure, a.recorded_at AS last_apply,
+  l.last_success, l.last_failure, coalesce(l.failure, '') AS failure, l.last_whole, v.records,
+  (SELECT max(started_at) FROM night.runs WHERE trigger = 'schedule') AS scheduled_at, a.recorded_at AS last_apply,
   (SELECT count(*) FROM night.conflicts c WHERE c.namespace_id = n.id AND c.resolved_at IS NULL) AS conflicts,
   EXISTS (SELECT 1 FROM night.plans e WHERE e.namespace_id = n.id) AS planned_once,
   EXISTS (SELECT 1 FROM memory.changes c WHERE c.namespace_id = n.id AND (l.last_success IS NULL OR c.recorded_at > l.begun)) AS changed
@@ -73,10 +86,16 @@ LEFT JOIN LATERAL (SELECT mode, state, heartbeat_at FROM night.runs r WHERE r.na
 LEFT JOIN LATERAL (
   SELECT max(coalesce(r.finished_at, r.started_at)) FILTER (WHERE r.ended) AS last_success,
     max(r.started_at) FILTER (WHERE r.ended) AS begun,
-    max(r.started_at) FILTER (WHERE r.state = 'crashed') AS last_failure
+    max(r.started_at) FILTER (WHERE r.state = 'crashed') AS last_failure,
+    (array_agg(r.error ORDER BY r.started_at DESC) FILTER (WHERE r.state = 'crashed'))[1] AS failure,
+    max(r.started_at) FILTER (WHERE r.ended AND r.started_at <= clock_timestamp()
+      AND r.parameters - 'reason' - 'weekly' - 'dry_run' = '{{}}') AS last_whole
   FROM (SELECT *, state NOT IN ('planning', 'crashed', 'cancelled', 'paused') AS ended FROM night.runs
     WHERE namespace_id = n.id AND mode = 'plan') r) l ON true
 LEFT JOIN LATERAL (SELECT recorded_at FROM night.applied d WHERE d.namespace_id = n.id ORDER BY d.recorded_at DESC LIMIT 1) a ON true
+LEFT JOIN LATERAL (SELECT count(*) AS records
+  FROM ({_NEW_ROWS.format(scope="n.id", since="coalesce(l.last_whole, '-infinity')")} LIMIT 1000) news) v
+  ON NOT EXISTS (SELECT 1 FROM night.store_namespaces k WHERE k.namespace_id = n.id)
 WHERE %(namespace)s::text IS NULL OR n.slug = %(namespace)s ORDER BY n.slug
 """
 
@@ -91,8 +110,9 @@ class NamespaceStatus:
     approved and not applied, ``half_signed`` what needs a second approval.
 
     ``run`` is the run under way (planning, applying, undoing, paused), or stuck. ``last_night`` is when the last night ended well,
-    ``last_failure`` when one crashed after it. ``next_night`` is when the schedule checks next, or the word for what keeps it from a
-    night.
+    ``last_failure`` when one crashed after it, and ``failure`` the error of that. ``next_night`` is when the schedule runs the next night
+    if all remains as it is, or the word for what keeps it from a night. ``scheduled_at`` is when a schedule last started a run of any
+    namespace.
 
     ``not_planned`` counts the changes that its last night proposed but could not plan, because its connected store may not be written.
     ``why_not_planned`` is the sentence about that, or about secrets that could not be planned in a store that may be written. ``secrets``
@@ -115,6 +135,8 @@ class NamespaceStatus:
     last_failure: datetime | None
     last_apply: datetime | None
     next_night: datetime | str
+    failure: str = ""
+    scheduled_at: datetime | None = None
     store_removed: bool = False
     not_planned: int = 0
     why_not_planned: str = ""
@@ -133,7 +155,7 @@ class NamespaceStatus:
         if self.store_removed:
             return "store removed"
         if self.last_failure:
-            return "night failed"
+            return "interrupted" if self.failure == INTERRUPTED else "night failed"
         if self.approvals:
             return "approved, not applied"
         if self.half_signed and not self.to_approve:
@@ -192,6 +214,10 @@ class _Row:
     heartbeat_age: float | None
     last_success: datetime | None
     last_failure: datetime | None
+    failure: str
+    last_whole: datetime | None
+    records: int | None
+    scheduled_at: datetime | None
     last_apply: datetime | None
     conflicts: int
     planned_once: bool
@@ -217,6 +243,8 @@ def _status(row: _Row, now: datetime) -> NamespaceStatus:
         run=_run(row),
         last_night=row.last_success,
         last_failure=row.last_failure if failed_since and asks else None,
+        failure=row.failure if failed_since and asks else "",
+        scheduled_at=row.scheduled_at,
         last_apply=row.last_apply,
         next_night=_next(row, now),
         store_removed=row.store_removed,
@@ -245,7 +273,17 @@ def _next(row: _Row, now: datetime) -> datetime | str:
         return "read-only"
     if not row.changed:
         return "unchanged"
-    return next_night(now, Settings.for_namespace({}))
+    try:
+        settings = Settings.for_namespace(row.settings)
+    except SettingsError:  # it holds no night back: the run is opened and ends with the error
+        return next_night(now, Settings.for_namespace({}))
+    hurried = settings.reflection_mode == "always"
+    if row.records is not None and not hurried and (lacking := settings.gate_min_new_records - row.records) > 0:
+        return f"after {counted(lacking, 'more record')}"
+    open_at = now
+    if row.last_whole and not hurried:
+        open_at = max(now, row.last_whole + timedelta(hours=_min_hours(settings)))
+    return next_night(open_at, Settings.for_namespace({}))
 
 
 def next_night(now: datetime, settings: Settings) -> datetime:
@@ -304,10 +342,12 @@ def hidden(statuses: Sequence[NamespaceStatus], level: Level) -> list[NamespaceS
 
     Used for a page that leaves the database.
     """
+    from slowwave.night.run_events import cut
+
     if level == "none":
         return list(statuses)
     return [
-        replace(one, failed=tuple(cut(failure) if level == "summary" else _HIDDEN for failure in one.failed))
+        replace(one, failed=tuple(cut(f) if level == "summary" else _HIDDEN for f in one.failed), failure="")
         for one in statuses
     ]
 
@@ -387,7 +427,7 @@ def _wrong(one: NamespaceStatus) -> Iterator[str]:
     if one.secrets:
         yield f"  {_command('night', one.namespace, '--force')}"
     else:
-        yield f"  {_next_step(one) if one.failed else _command('runs tail', one.namespace)}"
+        yield f"  {_next_step(one) if one.failed else _command('runs list', one.namespace)}"
 
 
 def _rest(one: NamespaceStatus) -> Iterator[str]:
@@ -431,6 +471,8 @@ _FORGET: Final = "DELETE FROM night.notices WHERE id = %s RETURNING delivered_at
 
 def morning_page(store: Store, now: datetime | None = None) -> tuple[str, list[NamespaceStatus]]:
     """Return the digest of all namespaces, redacted by the strictest ``redact_text`` among them, and the statuses in it."""
+    from slowwave.night.run_events import levels_in, strictest
+
     with store.connect("reader") as connection:
         statuses = read_namespace_status(connection)
         level = strictest(levels_in(connection, [one.namespace for one in statuses])) if statuses else "none"
@@ -444,6 +486,8 @@ def send_page(store: Store, page: str, now: datetime | None = None, *, seconds: 
     A page that is not accepted in this time is not sent later. Raises ``SettingsError`` if there is no address, and ``StoreError`` if the
     receiver did not accept the page.
     """
+    from slowwave.night.delivery import DIGEST_URL, SECRET, deliver, endpoint, write_notices
+
     to = endpoint("status")
     if to is None:
         raise SettingsError(
@@ -494,16 +538,9 @@ LONGEST_WEEKLY_WAIT_DAYS: Final = 28
 _SLACK_HOURS: Final = 0.5
 """Slack for a daily schedule, so that a night that began minutes late does not hold back the next; at most a tenth of the gate."""
 
-_NEWS: Final = """
-SELECT count(*), greatest(count(DISTINCT session), count(DISTINCT (recorded_at AT TIME ZONE 'UTC')::date)) FROM (
-  SELECT session_id AS session, recorded_at FROM memory.memories
-  WHERE namespace_id = %(scope)s AND recorded_at > %(since)s AND kind <> 'summary'  -- summaries are what nights write themselves
-  UNION ALL SELECT session_id, recorded_at FROM memory.memory_facts WHERE namespace_id = %(scope)s AND recorded_at > %(since)s
-  UNION ALL SELECT NULL, recorded_at FROM memory.entities WHERE namespace_id = %(scope)s AND recorded_at > %(since)s
-  UNION ALL SELECT NULL, recorded_at FROM memory.relationships WHERE namespace_id = %(scope)s AND recorded_at > %(since)s
-  UNION ALL SELECT metadata ->> 'session_id', greatest(recorded_at, invalidated_at) FROM memory.documents  -- pages written or gone
-  WHERE namespace_id = %(scope)s AND corpus_id IS NOT NULL AND greatest(recorded_at, invalidated_at) > %(since)s
-) news
+_NEWS: Final = f"""
+SELECT count(*), greatest(count(DISTINCT session), count(DISTINCT (recorded_at AT TIME ZONE 'UTC')::date))
+FROM ({_NEW_ROWS.format(scope="%(scope)s", since="%(since)s")}) news
 """
 """Rows recorded since an instant, and their sessions: by name, or the days of recording where those are more, since not every agent
 names its sessions."""
@@ -543,6 +580,8 @@ def gate(
 
     Costs seven queries at most; the most expensive one counts the namespace's new rows (linear in its rows).
     """
+    from slowwave.night.runs import unchanged
+
     asked = _Asked(namespace, settings, weekly, force or settings.reflection_mode == "always")
     with store.connect("reader") as connection:
         return _closed(connection, asked, unchanged=lambda: unchanged(store, namespace))
@@ -612,6 +651,8 @@ def _closed(connection: Connection, asked: _Asked, *, unchanged: Callable[[], Un
 
 def _budget_spent(connection: Connection, scope: str, settings: Settings) -> str:
     """Return a message if models are set and their tokens of 24 hours are spent; empty otherwise."""
+    from slowwave.operations.options import CommunitySummariesOptions
+
     limit = settings.llm_max_tokens_per_namespace_per_day
     options = settings.options("community_summaries", CommunitySummariesOptions)
     if not limit or not (settings.judge_models or options.model or settings.consolidation_model):
@@ -626,10 +667,12 @@ def _budget_spent(connection: Connection, scope: str, settings: Settings) -> str
 
 def _cadence(connection: Connection, asked: _Asked, scope: str) -> Closed | None:
     """Return the first closed gate of those that hold back a night only for a while, or None."""
+    from slowwave.night.runs import last_nights
+
     name, settings, last = asked.namespace, asked.settings, last_nights(connection, scope)
-    least = settings.gate_min_hours
-    if last.night and last.hours < least - min(_SLACK_HOURS, least / 10):
-        return Closed("too_soon", f"{name} had a night {last.hours:,.1f} hours ago, and gate_min_hours is {least:g}.")
+    if last.night and last.hours < _min_hours(settings):
+        hours = f"{last.hours:,.1f} hours ago, and gate_min_hours is {settings.gate_min_hours:g}"
+        return Closed("too_soon", f"{name} had a night {hours}.")
     if connection.execute(_CONNECTED, (scope,)).fetchone():
         return None  # in a connected store, new and changed rows are not distinguished
     records, sessions = _news(connection, scope, last.weekly if asked.weekly else last.night)
@@ -642,6 +685,12 @@ def _cadence(connection: Connection, asked: _Asked, scope: str) -> Closed | None
         return None
     few = f"{records:,} new records since its last night, and gate_min_new_records is"
     return Closed("too_few_new_records", f"{name} has {few} {settings.gate_min_new_records:,}.")
+
+
+def _min_hours(settings: Settings) -> float:
+    """Return the hours between the starts of two scheduled nights, less the slack."""
+    least = settings.gate_min_hours
+    return least - min(_SLACK_HOURS, least / 10)
 
 
 def _news(connection: Connection, scope: str, since: datetime | None) -> tuple[int, int]:

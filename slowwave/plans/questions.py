@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from slowwave.changes.cells import canonical_json
-from slowwave.changes.mutation import Mutation
-from slowwave.changes.rows import REDACTION
+from slowwave.changes.mutation import REDACTION, Mutation
 from slowwave.plans.items import Item
 
 # Conflicts. A conflict is two rows of one table that cannot both be true, the reason, and their texts when it was found.

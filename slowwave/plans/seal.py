@@ -7,19 +7,21 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slowwave.changes.cells import Cell, canonical_json
 from slowwave.changes.mutation import check
 from slowwave.errors import Refused
 from slowwave.plans.items import Item, Sealed
-from slowwave.plans.permitted import Permits
 from slowwave.plans.questions import ReviewQuestion
-from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.quotation import quotable_all
+
+# Reading a stored plan must not import Arrow.
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from slowwave.plans.permitted import Permits
+    from slowwave.snapshots.snapshot import Snapshot
 
 # Sealing: items become a plan whose hash is computed from its content.
 #
@@ -302,6 +304,9 @@ def _about(item: Item) -> set[str]:
 
 
 def _rows(scope: DreamScope, snapshot: Snapshot, name: str) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     table = snapshot.table(name)
     mask = pa.chunked_array([pa.array([True] * len(table), pa.bool_())])
     if scope.since is not None:
@@ -318,6 +323,9 @@ def _rows(scope: DreamScope, snapshot: Snapshot, name: str) -> list[str]:
 
 
 def _cites(documents: frozenset[str], snapshot: Snapshot, table: pa.Table) -> pa.ChunkedArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     chunks = snapshot.table("chunks")
     asked = pa.array(sorted(documents), pa.string())
     own = chunks["id"].filter(pc.is_in(chunks["document_id"], value_set=asked)).combine_chunks()
@@ -331,6 +339,9 @@ def _cites(documents: frozenset[str], snapshot: Snapshot, table: pa.Table) -> pa
 
 def _holds(lists: pa.ChunkedArray, ids: pa.Array) -> pa.ChunkedArray:
     """Return a mask of the lists that hold one of ``ids``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     whole = lists.combine_chunks()
     hit = pc.is_in(pc.list_flatten(whole), value_set=ids)
     rows = pc.unique(pc.list_parent_indices(whole).filter(hit))
@@ -338,6 +349,9 @@ def _holds(lists: pa.ChunkedArray, ids: pa.Array) -> pa.ChunkedArray:
 
 
 def _any(masks: Sequence[pa.ChunkedArray], rows: int) -> pa.ChunkedArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     found = pa.chunked_array([pa.array([False] * rows, pa.bool_())])
     for mask in masks:
         found = pc.or_(found, mask)

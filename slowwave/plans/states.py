@@ -10,6 +10,7 @@ from slowwave.errors import Refused
 from slowwave.plans.commands import argument
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
+from slowwave.store.runs import INTERRUPTED
 from slowwave.text.tokens import counted, suggest_id
 
 # Plan items (one decision of a planner each), their states, and the patterns that decide without a question.
@@ -75,14 +76,18 @@ SELECT d.run_id::text, (SELECT coalesce(jsonb_object_agg(s.status, s.items), '{}
     FROM night.plan_items i WHERE i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) GROUP BY i.status) s)
   FROM night.applied d JOIN night.approvals a ON a.id = d.approval_id WHERE d.run_id = ANY(%(runs)s::uuid[])
 """
+_STOPPED: Final = (
+    "SELECT id::text FROM night.runs WHERE id = ANY(%(runs)s::uuid[]) AND state = 'crashed' AND error = %(error)s"
+)
 
 
 def run_states(connection: Connection, run_ids: Collection[str]) -> dict[str, str]:
-    """Return run → state for the runs whose state in the ledger is less precise. Two queries.
+    """Return run → state for the runs whose state in the ledger is less precise. Three queries.
 
-    A plan run has the state of its plan; an apply run is ``undone`` or ``partly_undone`` if it was.
+    A plan run has the state of its plan; an apply run is ``undone`` or ``partly_undone`` if it was. A run that Ctrl-C ended is
+    ``interrupted``.
     """
-    runs = {"runs": sorted(run_ids)}
+    runs: dict[str, object] = {"runs": sorted(run_ids)}
     found = {
         str(run): shown_state(state, counts, expires)
         for run, state, counts, expires in connection.execute(_PLANNED, runs).fetchall()
@@ -91,7 +96,8 @@ def run_states(connection: Connection, run_ids: Collection[str]) -> dict[str, st
         state = shown_state("approved", counts)
         if state in ("undone", "partly_undone"):
             found[str(run)] = state
-    return found
+    stopped = connection.execute(_STOPPED, runs | {"error": INTERRUPTED}).fetchall()
+    return found | {str(run): "interrupted" for (run,) in stopped}
 
 
 # The ledger of plans, written by planners and read by everyone.

@@ -1,6 +1,6 @@
 """Line 14: a plan of 25 s showed as 206 s.
 
-``slowwave history`` and ``runs status`` counted the minutes that a person took to read and approve a plan as time spent planning, as
+``slowwave runs list`` and ``runs show`` counted the minutes that a person took to read and approve a plan as time spent planning, as
 did the Python API: approving, rejecting, expiring or superseding a plan moved the end of its run.
 """
 

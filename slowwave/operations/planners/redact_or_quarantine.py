@@ -24,8 +24,8 @@ import numpy as np
 import pyarrow as pa
 
 from slowwave.changes.cells import Value
-from slowwave.changes.mutation import Mutation
-from slowwave.changes.rows import REDACTION, NewVersion, new_versions, set_columns
+from slowwave.changes.mutation import REDACTION, Mutation
+from slowwave.changes.rows import NewVersion, new_versions, set_columns
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import RedactOrQuarantineOptions
 from slowwave.plans.items import Decision, Item, decides_alone

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.changes.cells import inserted_id
-from slowwave.changes.mutation import FORGOTTEN, MADE_FROM, RETIRED, Mutation
-from slowwave.changes.rows import REDACTION
+from slowwave.changes.mutation import FORGOTTEN, MADE_FROM, REDACTION, RETIRED, Mutation
 from slowwave.models import Embed
 from slowwave.plans.items import Item
 from slowwave.plans.probes.isolation import chain, merged_into, succeeded_by, won_against

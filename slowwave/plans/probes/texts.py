@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.changes.cells import Value, inserted_id
-from slowwave.changes.mutation import erased
-from slowwave.changes.rows import REDACTION, as_ids, live_ids, rows_by_id, rows_where
+from slowwave.changes.mutation import REDACTION, erased
+from slowwave.changes.rows import as_ids, live_ids, rows_by_id, rows_where
 from slowwave.changes.simulate import simulate
 from slowwave.plans.items import Item
 from slowwave.plans.probes.isolation import chain as merge_chain

@@ -7,18 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from threading import Timer
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
-from slowwave.night.executor import apply_approval
-from slowwave.night.night import OPERATIONS, STEPS, Progress, run_night
-from slowwave.night.runs import begin, parameters
-from slowwave.night.sinks import Callback
-from slowwave.night.undo import Undoing, UndoResult, undo_run
-from slowwave.operations import khora_kinds, named, operations, permits
-from slowwave.plans.approval import refuse_unwritable
-from slowwave.plans.gate import approve, check_name
-from slowwave.plans.seal import DreamScope
 from slowwave.plans.states import find_plan
 from slowwave.store.claims import (
     NamespaceClaim,
@@ -35,6 +26,13 @@ from slowwave.store.migrate import open_store
 from slowwave.store.namespaces import namespace_id, namespace_settings, unknown_namespace
 from slowwave.store.runs import Run, find_run, resume_command, runs_of
 from slowwave.text.tokens import counted
+
+# Planning, applying and undoing import a second of libraries, which lists and states of runs do not need.
+if TYPE_CHECKING:
+    from slowwave.night.night import Progress
+    from slowwave.night.sinks import Callback
+    from slowwave.night.undo import Undoing, UndoResult
+    from slowwave.plans.seal import DreamScope
 
 # JSON values: conversion of results, and access to the JSON columns of the ledger.
 
@@ -280,6 +278,8 @@ def result_of(store: Store, plan_run: str, apply_runs: tuple[str, ...]) -> Dream
 
 def _summaries(connection: Connection, plan_hash: str, summary: Mapping[str, object]) -> tuple[OpSummary, ...]:
     """Return the item counts of every operation that ran, in order."""
+    from slowwave.operations import operations
+
     counts: dict[str, dict[str, int]] = {}
     for operation, status, n in connection.execute(_ITEMS, (plan_hash,)):
         counts.setdefault(str(operation), {})[str(status)] = int(str(n))
@@ -471,6 +471,8 @@ def mode_of(text: str | None) -> Mode | None:
 
 def check_approver(name: str | None) -> None:
     """Raise ``Refused`` for a name that cannot approve; None is allowed and approves nothing."""
+    from slowwave.plans.gate import check_name
+
     if name is not None:
         check_name(name)
 
@@ -539,6 +541,8 @@ def dream(
     namespace), ``DreamRunStuckError`` (the run that holds it has an expired heartbeat), ``DreamForbiddenOpError``, and ``Refused`` for an
     unknown name or a request that is not allowed.
     """
+    from slowwave.plans.approval import refuse_unwritable
+
     mode = mode_of(mode)
     check_approver(approver)
     if force and not note.strip():
@@ -629,6 +633,9 @@ def dream_undo(
     True). Raises ``Refused`` for an unknown target (khora: False), ``JournalDamaged`` with the entries that differ from what was written
     when they were applied, and ``UndoBlocked`` with the rows that have later changes.
     """
+    from slowwave.night.undo import undo_run
+    from slowwave.operations import khora_kinds
+
     name = None if operation is None else khora_kinds().get(operation, operation)
     return undo_run(
         store or open_store(),
@@ -670,12 +677,18 @@ class _Asked:
 
 def _given_scope(scope: DreamScope | None, ops: str | Collection[str] | None) -> DreamScope:
     """Build one scope from the arguments of the call, with Slowwave's operation names."""
+    from slowwave.night.night import OPERATIONS
+    from slowwave.operations import named
+    from slowwave.plans.seal import DreamScope
+
     scope = scope or DreamScope()
     kinds = named(scope.op_kinds if scope.op_kinds is not None else ops, OPERATIONS)
     return DreamScope(kinds, scope.since, scope.until, scope.entity_ids, scope.document_ids)
 
 
 def _plan_and_apply(asked: _Asked, scope: DreamScope) -> DreamResult:
+    from slowwave.night.runs import begin, parameters
+
     run_id = begin(
         asked.store,
         asked.namespace,
@@ -687,6 +700,8 @@ def _plan_and_apply(asked: _Asked, scope: DreamScope) -> DreamResult:
 
 
 def _plan(asked: _Asked, run_id: str, scope: DreamScope, trigger: str, now: datetime | None = None) -> DreamResult:
+    from slowwave.night.night import run_night
+
     try:
         night = run_night(
             asked.store,
@@ -707,6 +722,8 @@ def _plan(asked: _Asked, run_id: str, scope: DreamScope, trigger: str, now: date
 
 
 def _steps(asked: _Asked, run_id: str) -> Progress:
+    from slowwave.night.night import STEPS
+
     begun = 0
 
     def step(name: str) -> None:
@@ -741,6 +758,9 @@ def _unapplied(connection: Connection, plan_hash: str) -> list[str]:
 
 def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str, *, must_sign: bool = False) -> DreamResult:
     """Approve what the call's approver is allowed to approve, and apply every approval of the plan that is not applied yet."""
+    from slowwave.operations import permits
+    from slowwave.plans.gate import approve
+
     store = asked.store
     with store.connect("reader") as connection:
         row = connection.execute(_SIGNABLE, (plan_hash,)).fetchone()
@@ -768,6 +788,8 @@ def _sign_and_apply(asked: _Asked, plan_run: str, plan_hash: str, *, must_sign: 
 
 def _apply(asked: _Asked, approval_id: str, own: str = "") -> tuple[str, str]:
     """Apply one approval and return the run and its final state."""
+    from slowwave.night.executor import apply_approval
+
     claims: list[NamespaceClaim] = []
 
     def progress(done: int, total: int) -> None:
@@ -789,6 +811,9 @@ def _apply(asked: _Asked, approval_id: str, own: str = "") -> tuple[str, str]:
 
 def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
     """Resume a run that did not finish, or return the result of one that did."""
+    from slowwave.plans.approval import refuse_unwritable
+    from slowwave.plans.seal import DreamScope
+
     store = asked.store
 
     def not_alive() -> Run:

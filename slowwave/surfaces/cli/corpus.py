@@ -19,7 +19,9 @@ from slowwave.surfaces.cli.session import (
     Json,
     Namespace,
     chosen_namespaces,
+    complete_namespace,
     err,
+    fail,
     open_store,
     plain,
     program,
@@ -48,7 +50,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Every = Annotated[str, typer.Argument(help="Name of a namespace; by default all of them.")]
+Every = Annotated[
+    str, typer.Argument(help="Name of a namespace; by default all of them.", autocompletion=complete_namespace)
+]
 One = Annotated[str | None, typer.Option("--corpus", help="Name of one corpus folder.")]
 Emptied = Annotated[
     bool, typer.Option("--emptied", help="Accept that the folder has no page, and retire its documents.")
@@ -125,7 +129,8 @@ def sync(
     if done:
         _show(done, as_json=json)
     if refused:
-        raise Refused(" ".join(str(problem) for problem in refused))
+        together = Refused(" ".join(str(problem) for problem in refused))
+        raise typer.Exit(fail(together, json=json and not done))
 
 
 @app.command()

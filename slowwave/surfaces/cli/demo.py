@@ -72,7 +72,7 @@ def _show_demo(
     )
     if verbose:
         for one in nights:
-            show_night(one, store)
+            show_night(one, store, verbose=True)
             columns = ("problem", "planted", "found", "false", "note")
             found = [[s[c] for c in columns] for s in scores[one.namespace]]
             show_table(f"{one.namespace}: detected and injected defects", columns, found)

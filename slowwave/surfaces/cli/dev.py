@@ -302,6 +302,16 @@ def stop(json: Json = False) -> None:
         say(f"Nothing of {home} is running.")
 
 
+def is_running() -> bool:
+    """Return whether a UI of ``slowwave dev`` with its daemon runs on this machine."""
+    home = server.default_home()
+    for port in _started(home):
+        text = (home / f"dev-{port}.pid").read_text().strip()
+        if text.isdecimal() and _is_ui(int(text), port):
+            return True
+    return False
+
+
 def _started(home: Path) -> list[int]:
     """Return the ports of UIs that were started; they may have ended since."""
     names = (file.stem.removeprefix("dev-") for file in home.glob("dev-*.pid"))

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, cast
 
 import typer.main
-from typer.core import TyperGroup
+from typer.core import CompletionItem, TyperGroup  # pyright: ignore[reportPrivateImportUsage]
 
 from slowwave.errors import SlowwaveError, StoreError
 from slowwave.store.allocators import trimmable
@@ -49,6 +49,13 @@ class LazyGroup(TyperGroup):
         for section in dict.fromkeys(verb.section for verb in self.verbs.values()):
             with formatter.section(section):
                 formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items() if verb.section == section])
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Return the commands that begin so, for the completion of a shell; no module of a command is imported."""
+        names = [
+            CompletionItem(name, help=verb.help) for name, verb in self.verbs.items() if name.startswith(incomplete)
+        ]
+        return names or super().shell_complete(ctx, incomplete)
 
 
 class _Commands(Mapping[str, object]):
@@ -182,14 +189,14 @@ def main() -> None:
     # A warning, such as one of an unknown setting, is a sentence for users, who cannot use its place in the code.
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:
-        app()
+        app(prog_name="slowwave")
     except Exception as problem:
         refused = _as_refusal(problem)
         if refused is None:
             raise
         from slowwave.surfaces.cli.session import fail
 
-        sys.exit(fail(refused))
+        sys.exit(fail(refused, json="--json" in sys.argv[1:]))
 
 
 def _as_refusal(problem: Exception) -> SlowwaveError | None:
@@ -202,5 +209,5 @@ def _as_refusal(problem: Exception) -> SlowwaveError | None:
         return None
     line = str(problem).strip().splitlines()[0]
     return StoreError(
-        f"The database ended the connection: {line} Nothing half-written stands. Try again, or run `slowwave doctor`."
+        f"The database ended the connection: {line.rstrip('.')}. Unfinished changes were rolled back. Try again, or run `slowwave doctor`."
     )

@@ -29,8 +29,11 @@ from slowwave.surfaces.cli.session import (
     Json,
     Wait,
     chosen_namespaces,
+    complete_operation,
     err,
+    fail,
     instant_of,
+    interruptible,
     open_store,
     program,
     progress,
@@ -300,7 +303,10 @@ def night(
     force: Annotated[bool, typer.Option("--force", help="Plan even if nothing changed since the last night.")] = False,
     ops: Annotated[
         str | None,
-        typer.Option(help="Run only these operations, separated by commas, or `all`. By default the settings decide."),
+        typer.Option(
+            help="Run only these operations, separated by commas, or `all`. By default the settings decide.",
+            autocompletion=complete_operation,
+        ),
     ] = None,
     since: Annotated[
         str | None, typer.Option(help="Plan only for rows recorded from this instant on (ISO 8601).")
@@ -334,7 +340,7 @@ def night(
         typer.Option(help="With ALL: number of processes that share the namespaces, each with its own memory.", min=1),
     ] = 1,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="With ALL: print the report of every night instead of a summary.")
+        bool, typer.Option("--verbose", help="Print the result of every audit, planner and probe of each night.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -378,22 +384,30 @@ def night(
         reason=reason,
         jobs=jobs,
     )
-    summary, shown = NightTotals(), list[dict[str, object]]()
-    for name, found in with_progress(nights, store, len(names)):
-        if isinstance(found, DreamDisabledError) and namespace == "ALL":
-            summary.off += 1
-            if json:
-                shown.append({"namespace": name, "skipped": str(found)})
-            elif len(names) == 1:
-                say(str(found))
-        elif not isinstance(found, Night):
-            summary.failures.append((name, found))
-        elif json:
-            shown.append(found.to_json())
-        elif verbose or len(names) == 1:
-            show_night(found, store)
-        else:
-            summary.add(found)
+    summary, shown, ended = NightTotals(), list[dict[str, object]](), 0
+
+    def kept() -> str:
+        return "nothing was changed." + (
+            f" {ended:,} of {counted(len(names), 'night')} had ended; their plans are kept." if ended else ""
+        )
+
+    with interruptible(kept):
+        for name, found in with_progress(nights, store, len(names)):
+            ended += 1
+            if isinstance(found, DreamDisabledError) and namespace == "ALL":
+                summary.off += 1
+                if json:
+                    shown.append({"namespace": name, "skipped": str(found)})
+                elif len(names) == 1:
+                    say(str(found))
+            elif not isinstance(found, Night):
+                summary.failures.append((name, found))
+            elif json:
+                shown.append(found.to_json())
+            elif verbose or len(names) == 1:
+                show_night(found, store, verbose=verbose)
+            else:
+                summary.add(found)
     if json:
         shown += [{"namespace": n, "error": str(e)} for n, e in summary.failures]
         show_json(shown if namespace == "ALL" else shown[0])
@@ -402,7 +416,7 @@ def night(
             summary.show(partial(latest_plan, connection))
     if summary.failures:
         if namespace != "ALL":
-            raise summary.failures[0][1]
+            raise typer.Exit(fail(summary.failures[0][1]))  # the JSON above has the error
         show_failures(summary.failures)
         raise typer.Exit(1)
 
@@ -415,7 +429,8 @@ def _run_deep_pass(namespace: str, reason: str, wait: float, *, json: bool) -> N
     """Run a deep pass, print its outcome, and exit with the code of the outcome."""
     from slowwave.surfaces.api.outcomes import deep_now
 
-    found = deep_now(namespace, reason, wait, store=open_store())
+    with interruptible(lambda: "nothing was changed."):
+        found = deep_now(namespace, reason, wait, store=open_store())
     if json:
         show_json(found.to_json())
     else:
@@ -460,14 +475,60 @@ def list_operations(json: Json = False) -> None:
     suggest("Turn one on or off in one namespace", f"{program()} namespace set NAMESPACE operations.NAME.enabled=true")
 
 
-def show_night(one: Night, store: Store) -> None:
-    """Print one night as tables: findings per audit, items per planner, probes, and what to do next."""
-    from slowwave.operations.operation import compared_no_vectors  # it brings Arrow
+FINDINGS: Final = 3
+"""Audits with findings that a night prints by default, those with most findings first."""
 
+
+def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
+    """Print what one night found and planned, and what to do next; with ``verbose`` every audit, planner and probe."""
     if one.skipped:
         hint = "" if one.removed_store else " (--force plans nevertheless.)"
         say(f"{one.namespace}: nothing to do, {one.skipped}. 0 new items.{hint}")
         return
+    if verbose:
+        _show_operations(one)
+    else:
+        _show_findings(one)
+    _show_vectors(one, store)
+    for sentence in one.probes.sentences if verbose and one.probes else ():
+        say(f"probe: {sentence}", indent=2)
+    planners = [f"{name}: {r.headline}" for name, r in one.proposals.items()]  # the table above shows these already
+    for sentence in one.why_nothing:
+        if sentence not in planners and not sentence.startswith("Did not run: "):
+            say(f"nothing new: {sentence}", indent=2)
+    if one.plan is None:
+        return
+    short = one.plan.plan_hash[:12]
+    late = f", {len(one.plan.deferred):,} held back for a later night" if one.plan.deferred else ""
+    before = f", {one.carried_items:,} pending from before" if one.carried_items else ""
+    passed = "; its probes passed" if one.plan.items and one.probes and not one.probes.needs_force else ""
+    say(f"Plan {short} is {one.state.replace('_', ' ')}: {counted(one.new_items, 'new item')}{before}{late}{passed}.")
+    if one.state in ("approved", "partly_approved"):
+        suggest("A policy approved some of its items. Apply them", f"{program()} apply {argument(one.namespace)}")
+    if one.rejected:
+        say(f"Policies rejected {counted(one.rejected, 'question')} of this plan.")
+    with store.connect("reader") as connection:
+        shown = latest_plan(connection, one.namespace) if one.state == "empty" and one.carried_items else None
+        suggest_decision(undecided(connection, shown or one.plan.plan_hash), brief=not verbose)
+
+
+def _show_findings(one: Night) -> None:
+    """Print the audits that found something, those with most findings first, and what planners propose."""
+    found = sorted(((r.finding_count, name) for name, r in one.reports.items() if r.finding_count), reverse=True)
+    checks = len(one.reports) + len(one.proposals)
+    more = f" Only {FINDINGS} are shown." if len(found) > FINDINGS else ""
+    head = f"{counted(len(found), 'audit')} found something.{more}" if found else "No audit found anything."
+    say(f"{one.namespace}: {counted(checks, 'operation')} ran; --verbose shows each. {head}")
+    for _, name in found[:FINDINGS]:
+        say(f"{name}: {one.reports[name].headline}", indent=2)
+    per_operation = one.to_json()["items"]
+    if isinstance(per_operation, dict) and per_operation:
+        proposed = "; ".join(f"{name} {_decisions_text(decisions)}" for name, decisions in per_operation.items())
+        say(f"Proposed: {proposed}.", indent=2)
+
+
+def _show_operations(one: Night) -> None:
+    """Print all audits and planners of a night as tables."""
     show_table(
         f"{one.namespace}: audits",
         ("audit", "findings", "headline"),
@@ -486,6 +547,12 @@ def show_night(one: Night, store: Store) -> None:
     )
     if idle := [name for name, r in (*one.reports.items(), *one.proposals.items()) if r.skipped]:
         say(f"Did not run: {', '.join(idle)}.", indent=2)
+
+
+def _show_vectors(one: Night, store: Store) -> None:
+    """Print which operations lacked vectors, if any did, and the remedy."""
+    from slowwave.operations.operation import compared_no_vectors  # it brings Arrow
+
     if blind := {name: r for name, r in {**one.reports, **one.proposals}.items() if compared_no_vectors(r)}:
         show_missing_vectors(
             store,
@@ -493,24 +560,6 @@ def show_night(one: Night, store: Store) -> None:
             sorted(name for name, r in blind.items() if r.skipped),
             sorted(name for name, r in blind.items() if not r.skipped),
         )
-    for sentence in one.probes.sentences if one.probes else ():
-        say(f"probe: {sentence}", indent=2)
-    planners = [f"{name}: {r.headline}" for name, r in one.proposals.items()]  # the table above shows these already
-    for sentence in one.why_nothing:
-        if sentence not in planners and not sentence.startswith("Did not run: "):
-            say(f"nothing new: {sentence}", indent=2)
-    if one.plan is None:
-        return
-    short = one.plan.plan_hash[:12]
-    late = f", {len(one.plan.deferred):,} deferred" if one.plan.deferred else ""
-    say(f"{counted(one.new_items, 'new item')}, {one.carried_items:,} carried over{late}: plan {short} is {one.state}.")
-    if one.state in ("approved", "partly_approved"):
-        suggest("A policy approved some of its items. Apply them", f"{program()} apply {argument(one.namespace)}")
-    if one.rejected:
-        say(f"Policies rejected {counted(one.rejected, 'question')} of this plan.")
-    with store.connect("reader") as connection:
-        before = latest_plan(connection, one.namespace) if one.state == "empty" and one.carried_items else None
-        suggest_decision(undecided(connection, before or one.plan.plan_hash))
 
 
 def show_missing_vectors(store: Store, namespace: str, idle: Sequence[str], limited: Sequence[str]) -> None:
@@ -561,4 +610,6 @@ def with_progress(
 
 def _decisions_text(decisions: object) -> str:
     shown = decisions if isinstance(decisions, dict) else {}
-    return ", ".join(f"{n:,} {decision}" for decision, n in shown.items()) or "0"
+    return (
+        ", ".join(counted(n, "question") if kind == "review" else f"{n:,} {kind}" for kind, n in shown.items()) or "0"
+    )

@@ -309,8 +309,11 @@ def show(
         suggest(one if not others[1:] else many, f"{program()} plans show {argument(namespace)} {others[0][:12]}")
 
 
-def suggest_decision(left: Undecided | None) -> None:
-    """Print the commands that approve and reject the pending items of a plan, and first why it needs force, if it does."""
+def suggest_decision(left: Undecided | None, *, brief: bool = False) -> None:
+    """Print the commands that approve and reject the pending items of a plan, and first why it needs force, if it does.
+
+    With ``brief`` only the first command that answers questions and the one that approves.
+    """
     if left is None:
         return
     if left.failed:
@@ -321,13 +324,18 @@ def suggest_decision(left: Undecided | None) -> None:
     if left.reviews:
         name = argument(left.namespace)
         ask = f"{program()} plans review {name} {left.plan_hash[:12]} --by {APPROVER}"
-        suggest("Answer what it asks, here or in a browser", ask, f"{program()} review {name} --by {APPROVER}")
+        page = f"{program()} review {name} --by {APPROVER}"
+        suggest(
+            "Answer its questions here" if brief else "Answer its questions here or in a browser",
+            *([ask] if brief else [ask, page]),
+        )
     if left.decided:
         rest = f"; {counted(left.reviews, 'question is', 'questions are')} left out" if left.reviews else ""
         suggest(f"Approve {counted(left.decided, 'item')}{rest}", left.approve(program()))
     else:
         suggest(f"Only items for review wait, {left.reviews:,} of them. Approve one", left.approve(program()))
-    suggest("Or reject the plan", reject_command(left.namespace, left.plan_hash, program=program()))
+    if not brief:
+        suggest("Or reject the plan", reject_command(left.namespace, left.plan_hash, program=program()))
 
 
 @app.command()

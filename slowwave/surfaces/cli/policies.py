@@ -15,6 +15,8 @@ from slowwave.surfaces.cli.session import (
     Note,
     OneNamespace,
     Reason,
+    complete_operation,
+    complete_plan,
     open_store,
     program,
     say,
@@ -55,7 +57,10 @@ def list_(namespace: OneNamespace = None, json: Json = False) -> None:
 @app.command()
 def accept(
     namespace: Namespace,
-    operations: Annotated[list[str], typer.Argument(help="Operations whose low-risk changes nights approve.")],
+    operations: Annotated[
+        list[str],
+        typer.Argument(help="Operations whose low-risk changes nights approve.", autocompletion=complete_operation),
+    ],
     by: By = "",
     per_night: Annotated[int, typer.Option(help="Maximum number of items that it approves per night.")] = 1_000,
     json: Json = False,
@@ -164,7 +169,7 @@ def suggest_apply(namespace: str, plan_hash: str, lacks: str) -> None:
 
 def countersign(
     namespace: Namespace,
-    plan: Annotated[str, typer.Argument(help="Hash of a plan, or its first characters.")],
+    plan: Annotated[str, typer.Argument(help="Hash of a plan, or its first characters.", autocompletion=complete_plan)],
     by: By = "",
     note: Note = "",
     json: Json = False,

@@ -22,6 +22,7 @@ from slowwave.surfaces.cli.session import (
     Note,
     Wait,
     err,
+    interruptible,
     open_store,
     program,
     progress,
@@ -80,7 +81,8 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
     if not waiting:
         raise Refused(_nothing_to_apply(store, namespace))
     results: list[ApplyResult] = []
-    with progress(f"Applying {namespace}") as tell:
+    kept = f"batches that had ended are kept. `{program()} apply {argument(namespace)}` applies the rest."
+    with interruptible(lambda: kept), progress(f"Applying {namespace}") as tell:
         for approval, _ in waiting:
             results.append(
                 apply_approval(store, approval, progress=lambda done, total: tell(done, total, ""), wait=wait)
@@ -157,16 +159,18 @@ def undo(
         )
     target, namespace = _split_name(names, "undone")
     chosen = None if items is None else [i.strip() for i in items.split(",") if i.strip()]
-    result = dream_undo(
-        target,
-        chosen,
-        operation,
-        namespace=namespace,
-        leave_changed=leave_changed,
-        announce=None if json else _announce,
-        store=open_store(),
-        wait=wait,
-    )
+    again = f"batches that had ended are undone. `{program()} undo {' '.join(map(argument, names))}` undoes the rest."
+    with interruptible(lambda: again):
+        result = dream_undo(
+            target,
+            chosen,
+            operation,
+            namespace=namespace,
+            leave_changed=leave_changed,
+            announce=None if json else _announce,
+            store=open_store(),
+            wait=wait,
+        )
     if json:
         show_json(
             {
@@ -277,10 +281,12 @@ def show(
         say(_line(shown), console=err)
         time.sleep(1)
         shown = dream_status(shown.run_id, store=store)
+    with store.connect("reader") as connection:
+        became = run_states(connection, [shown.run_id]).get(shown.run_id, shown.state)
     if json:
-        show_json(shown.to_json())
+        show_json(shown.to_json() | {"became": became})
     else:
-        for name, value in shown.to_json().items():
+        for name, value in (shown.to_json() | {"state": became}).items():
             if name != "deep" or value:
                 say(f"{name}: {value}")
 

@@ -25,6 +25,7 @@ from slowwave.surfaces.cli.session import (
     Json,
     Namespace,
     OneNamespace,
+    complete_namespace,
     err,
     open_store,
     out,
@@ -45,7 +46,12 @@ if TYPE_CHECKING:
 
 def serve(
     namespace: Annotated[
-        str | None, typer.Argument(metavar="[NAMESPACE]", help="Only this namespace; needed if there are no tokens.")
+        str | None,
+        typer.Argument(
+            metavar="[NAMESPACE]",
+            help="Only this namespace; needed if there are no tokens.",
+            autocompletion=complete_namespace,
+        ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on. Addresses other than loopback need tokens.")] = (
         "127.0.0.1"

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from json import dumps
 from pathlib import Path
+from threading import Timer
 from typing import Annotated, Final, overload
 
 import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from slowwave.errors import Refused, SlowwaveError, StoreError
+from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.migrate import open_store as open_environment
 from slowwave.store.namespaces import FIRST_NAMESPACE, namespaces, unknown_namespace
@@ -161,12 +164,57 @@ def _block(columns: Sequence[str], row: Sequence[str], width: int | None) -> lis
 #
 # Exit codes: 0 done, 1 error, 2 refused.
 
+_SLUGS: Final = "SELECT slug, '' FROM memory.namespaces WHERE starts_with(slug, %s) ORDER BY slug LIMIT 100"
+_HASHES: Final = """
+SELECT left(p.plan_hash, 12), p.state || ' of ' || to_char(p.recorded_at, 'YYYY-MM-DD HH24:MI') FROM night.plans p
+  JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = %s AND starts_with(p.plan_hash, %s) AND p.state <> 'empty'
+  ORDER BY p.recorded_at DESC LIMIT 20
+"""
+
+
+def _complete(query: str, *values: str) -> list[tuple[str, str]]:
+    """Return the completions that a query finds, each with its help; none if no database runs, because a shell must not start one."""
+    try:
+        if not os.environ.get("SLOWWAVE_DATABASE_URL", "").strip() and not server.is_running():
+            return []
+        with Store.from_environment().connect("reader") as connection:
+            return [(str(name), str(about)) for name, about in connection.execute(query.encode(), values)]
+    except Exception:  # noqa: BLE001 - an error must not be printed between two keys
+        return []
+
+
+def complete_namespace(incomplete: str) -> list[tuple[str, str]]:
+    """Complete the name of a namespace."""
+    return _complete(_SLUGS, incomplete)
+
+
+def complete_plan(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Complete the hash of a plan of the namespace that was given before it."""
+    return _complete(_HASHES, str(ctx.params.get("namespace") or ""), incomplete)
+
+
+def complete_operation(incomplete: str) -> list[tuple[str, str]]:
+    """Complete the name of an operation, the last of a list with commas."""
+    from slowwave.operations.registry import operations
+
+    before, comma, last = incomplete.rpartition(",")
+    return [(f"{before}{comma}{name}", made.summary) for name, made in operations().items() if name.startswith(last)]
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Namespace = Annotated[str, typer.Argument(help="Name of a namespace.")]
-OneNamespace = Annotated[str | None, typer.Argument(metavar="[NAMESPACE]", help="Only this namespace.")]
-AnyNamespace = Annotated[str, typer.Argument(help="Name of a namespace, or ALL.")]
+Namespace = Annotated[str, typer.Argument(help="Name of a namespace.", autocompletion=complete_namespace)]
+OneNamespace = Annotated[
+    str | None,
+    typer.Argument(metavar="[NAMESPACE]", help="Only this namespace.", autocompletion=complete_namespace),
+]
+AnyNamespace = Annotated[str, typer.Argument(help="Name of a namespace, or ALL.", autocompletion=complete_namespace)]
 Plan = Annotated[
-    str | None, typer.Argument(metavar="[PLAN]", help="Hash of a plan, or its first characters; by default the latest.")
+    str | None,
+    typer.Argument(
+        metavar="[PLAN]",
+        help="Hash of a plan, or its first characters; by default the latest.",
+        autocompletion=complete_plan,
+    ),
 ]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Your name; it is recorded with the decision.")]
 Note = Annotated[str, typer.Option("--note", help="Reason, recorded with the decision.")]
@@ -216,7 +264,7 @@ def chosen_namespaces(store: Store, name: str) -> list[str]:
 
 def show_json(value: object) -> None:
     """Print one JSON value on standard output."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.write(dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, first: str = "") -> None:
@@ -259,9 +307,9 @@ def plain(value: object, limit: int = 200) -> str:
     return escape(one_line(value, limit))
 
 
-def fail(problem: SlowwaveError) -> int:
-    """Print an error as its sentence and return the exit code."""
-    kind = "Refused" if isinstance(problem, Refused) else "Error"
+def fail(problem: SlowwaveError, *, json: bool = False) -> int:
+    """Print an error as its sentence, with ``json`` also as JSON on standard output, and return the exit code."""
+    kind, code = ("Refused", 2) if isinstance(problem, Refused) else ("Error", 1)
     statements = problem.statements if isinstance(problem, StoreError) else ()
     sentence = problem.said if isinstance(problem, StoreError) else str(problem)
     message = sentence.replace("`slowwave ", f"`{program()} ")  # the printed remedy must run when it is copied
@@ -272,7 +320,21 @@ def fail(problem: SlowwaveError) -> int:
         err.print(text)
     for statement in statements:
         err.print(Text(f"  {one_line(statement)};"))
-    return 2 if isinstance(problem, Refused) else 1
+    if json:
+        show_json(
+            {"error": one_line(message, 4000), "kind": kind.lower(), "statements": list(statements), "exit_code": code}
+        )
+    return code
+
+
+@contextmanager
+def interruptible(effect: Callable[[], str]) -> Generator[None]:
+    """On Ctrl-C, print the effect of the interruption as a sentence and end with exit code 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"Interrupted: {effect()}", console=err)
+        raise typer.Exit(130) from None
 
 
 @overload
@@ -303,24 +365,48 @@ Tell = Callable[[int, "int | None", str], None]
 """Callback for progress: how much is done, of how much if that is known, and the current step (empty keeps the last one)."""
 
 
+DELAY: Final = 2.0
+"""Seconds of work after which progress is shown."""
+
+
 @contextmanager
 def progress(label: str) -> Generator[Tell]:
-    """Show a progress bar that moves when its function is called; it disappears at the end of the work.
+    """Show a progress bar with the stage and the remaining time once the work has taken ``DELAY`` seconds.
 
-    Results that are printed meanwhile appear above it.
+    The bar moves when its function is called and disappears at the end of the work. Results that are printed meanwhile appear above it.
     """
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Share(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Share(), _Remaining())
     # A bar does not overwrite the lines of its own console.
     console = out if out.is_terminal and err.is_terminal else err
-    with Progress(*columns, console=console, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(plain(label), total=None)
+    bar = Progress(*columns, console=console, transient=True, disable=not err.is_terminal)
+    task = bar.add_task(plain(label), total=None)
+    timer = Timer(DELAY, bar.start)
+    timer.daemon = True
 
-        def report(done: int, total: int | None, step: str) -> None:
-            bar.update(
-                task, completed=done, total=total, description=f"{plain(label)}: {plain(step)}" if step else None
-            )
+    def report(done: int, total: int | None, step: str) -> None:
+        bar.update(task, completed=done, total=total, description=f"{plain(label)}: {plain(step)}" if step else None)
 
+    if DELAY > 0 and err.is_terminal:
+        timer.start()
+    else:
+        bar.start()
+    try:
         yield report
+    finally:
+        timer.cancel()
+        if timer.is_alive():
+            timer.join()  # it may be starting the bar at this moment
+        bar.stop()
+
+
+class _Remaining(TimeRemainingColumn):
+    """Column with the remaining time, or with the elapsed time while the former is unknown."""
+
+    def render(self, task: Task) -> Text:
+        """Return the time of one task."""
+        if task.time_remaining is None:
+            return Text(f"{task.elapsed or 0:,.0f} s so far")
+        return Text(f"about {task.time_remaining:,.0f} s left")
 
 
 class _Share(ProgressColumn):

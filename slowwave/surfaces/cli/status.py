@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, countersign_command
-from slowwave.store.namespaces import unknown_namespace
+from slowwave.store.namespaces import FIRST_NAMESPACE, unknown_namespace
 from slowwave.surfaces.cli.session import (
     Json,
     OneNamespace,
@@ -27,6 +28,12 @@ from slowwave.text.tokens import counted
 if TYPE_CHECKING:
     from slowwave.night.status import NamespaceStatus
 
+
+_FAILED: Final = 3
+"""Failed namespaces whose reason is printed."""
+
+_SEEN_DAYS: Final = 8
+"""Days without a scheduled run after which no scheduler is assumed; one more than the longest weekly schedule."""
 
 # ``slowwave status``: the state of every namespace, one line each, or as one page in Markdown.
 
@@ -65,24 +72,33 @@ def status(
     if as_page:
         sys.stdout.write(digest(found, now))
         return
-    stale = any(one.stale for one in found)
-    columns = ("namespace", "stands", "waits", *(("stale",) if stale else ()), "last night", "next night")
+    if not found:
+        say(f"There is no namespace yet. {FIRST_NAMESPACE}")
+        return
+    stale, scheduled = any(one.stale for one in found), _is_scheduled(found, now)
+    columns = ("namespace", "status", "pending", *(("stale",) if stale else ()), "last night", "next night")
     show_table(
         "Namespaces",
         columns,
         [
             (
                 *(one.namespace, one.word, _waits(one), *((one.stale or "",) if stale else ())),
-                *(ago(one.last_night, now), ahead(one.next_night, now)),
+                ago(one.last_night, now),
+                ahead(one.next_night, now) if scheduled or isinstance(one.next_night, str) else "no scheduler seen",
             )
             for one in found
         ],
     )
+    for one in [one for one in found if one.last_failure][:_FAILED]:
+        _show_failure(one)
+    if not scheduled and any(isinstance(one.next_night, datetime) for one in found):
+        say("No schedule has started a night in the last 8 days, so nights run only if you start them.")
+        suggest("Run the schedule, or one night of each", f"{program()} dev", f"{program()} night ALL")
     if asking := [one for one in found if one.to_approve or one.questions]:
-        suggest("What the first of them asks", f"{program()} plans show {argument(asking[0].namespace)}")
+        suggest("Show the first pending plan", f"{program()} plans show {argument(asking[0].namespace)}")
     elif half := [one for one in found if one.half_signed]:
         suggest(
-            "Somebody else signs the first",
+            "Another person approves the first one",
             countersign_command(half[0].namespace, half[0].plan_hash, program=program()),
         )
     elif signed := [one for one in found if one.approvals]:
@@ -95,10 +111,29 @@ def status(
         say(f"Note: {note.finding} {note.remedy}", console=err)
 
 
+def _show_failure(one: NamespaceStatus) -> None:
+    """Print why the last night of a namespace did not end, and the commands that help."""
+    at = f"{one.last_failure:%Y-%m-%d %H:%M} UTC"
+    if one.word == "interrupted":
+        say(f"{one.namespace}: the night of {at} was interrupted; nothing was changed.")
+    else:
+        say(f"{one.namespace}: the night of {at} failed: {one.failure or 'its process ended without an error'}")
+    name = argument(one.namespace)
+    suggest("Run it again, or list its runs", f"{program()} night {name}", f"{program()} runs list {name}")
+
+
+def _is_scheduled(found: Sequence[NamespaceStatus], now: datetime) -> bool:
+    """Return whether a schedule started a run in the last eight days, or ``slowwave dev`` runs one now."""
+    from slowwave.surfaces.cli.dev import is_running
+
+    seen = found[0].scheduled_at
+    return (seen is not None and now - seen < timedelta(days=_SEEN_DAYS)) or is_running()
+
+
 def _waits(one: NamespaceStatus) -> str:
     """Format the pending items and questions of a namespace for one line."""
     asked = counted(one.questions, "question") if one.questions else ""
     items = counted(one.to_approve, "item") if one.to_approve else ""
     signed = f"{one.approvals:,} to apply" if one.approvals else ""
-    half = f"{one.half_signed:,} to sign" if one.half_signed else ""
+    half = f"{one.half_signed:,} to approve again" if one.half_signed else ""
     return ", ".join(part for part in (items, asked, half, signed) if part)

@@ -114,7 +114,7 @@ def test_warning_is_printed_without_its_place_in_the_code() -> None:
     """A warning of an unknown setting appears once, on the error stream, for a user who set a variable."""
     code = (
         "import slowwave.surfaces.cli.main as m, slowwave.operations.setting_names as s; "
-        "m.app = lambda: [s.check_settings({}) for _ in 'ab']; m.main()"
+        "m.app = lambda **_: [s.check_settings({}) for _ in 'ab']; m.main()"
     )
     environment = {**os.environ, "SLOWWAVE_REDACT_TXT": "all"}
     printed = subprocess.run(
