@@ -6,6 +6,11 @@ request and nothing was written (exit code 2). Every other error has exit code 1
 
 from __future__ import annotations
 
+from typing import Final
+
+INTERRUPTED: Final = "Interrupted by a person."
+"""Recorded error of a run that Ctrl-C ended; such a run is shown as interrupted."""
+
 
 class SlowwaveError(Exception):
     """The base of all errors raised on purpose."""

@@ -19,6 +19,7 @@ from sqlalchemy import DateTime, Text
 from slowwave.changes.cells import Action
 from slowwave.changes.mutation import KINDS
 from slowwave.errors import (
+    INTERRUPTED,
     DreamCancelled,
     DreamDisabledError,
     DreamLockUnavailable,
@@ -35,7 +36,6 @@ from slowwave.operations.registry import operations
 from slowwave.plans.items import Item
 from slowwave.plans.report import Bars, Finding, Numbers, Report
 from slowwave.store.logins import Connection
-from slowwave.store.runs import INTERRUPTED
 from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
 from slowwave.text.quotation import quotable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import psycopg
 from psycopg.rows import class_row
 
-from slowwave.errors import SettingsError, StoreError
+from slowwave.errors import INTERRUPTED, SettingsError, StoreError
 from slowwave.plans.commands import OTHER
 from slowwave.plans.report import escape
 from slowwave.plans.states import items_text, shown_state
@@ -20,7 +20,6 @@ from slowwave.store.claims import holders
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id, namespace_settings
-from slowwave.store.runs import INTERRUPTED
 from slowwave.store.settings import Settings, zone_of
 from slowwave.text.tokens import counted
 

@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from slowwave.errors import Refused
+from slowwave.errors import INTERRUPTED, Refused
 from slowwave.plans.commands import argument
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
-from slowwave.store.runs import INTERRUPTED
 from slowwave.text.tokens import counted, suggest_id
 
 # Plan items (one decision of a planner each), their states, and the patterns that decide without a question.

@@ -31,9 +31,6 @@ Mode = Literal["plan", "apply", "undo", "deep"]
 """The purpose of a run. The state of a ``plan`` run continues as that of its plan, and so does that of a ``deep`` run, whose plan results
 from a model's work on a scratch copy. ``apply`` and ``undo`` runs write."""
 
-INTERRUPTED: Final = "Interrupted by a person."
-"""Error of a crashed run that Ctrl-C ended; such a run is shown as interrupted."""
-
 State = Literal[
     "planning",
     "applying",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from psycopg import Cursor
@@ -84,9 +84,18 @@ def test_what_failed_and_what_is_under_way_is_said_first(store: Store) -> None:
 
 
 def test_the_next_night_is_when_the_schedule_asks_or_what_keeps_it(store: Store) -> None:
-    """03:00 UTC where something changed; else the word."""
+    """03:00 UTC if something changed and the gates are open by then; else the word."""
     remember(store, "acme", memories=[{"id": "m", "kind": "episodic"}])
+    assert standing(store, "acme").next_night == "after 4 more records"
+    remember(store, "acme", memories=[{"id": f"m{n}", "kind": "episodic"} for n in range(5)])
     assert standing(store, "acme").next_night == datetime(2026, 11, 24, 3, tzinfo=UTC)
+    night = (
+        "INSERT INTO night.runs (id, namespace_id, mode, state, started_at, heartbeat_at, finished_at) "
+        "SELECT gen_random_uuid(), id, 'plan', 'completed', %s::timestamptz, now(), %s::timestamptz FROM memory.namespaces "
+        "WHERE slug = 'acme'"
+    )
+    ask(store, night, NOW - timedelta(hours=1), NOW - timedelta(hours=1))
+    assert standing(store, "acme").next_night == datetime(2026, 11, 25, 3, tzinfo=UTC), "too soon after the last night"
     write_settings = "UPDATE memory.namespaces SET settings = settings || %s::jsonb WHERE slug = 'acme'"
     ask(store, write_settings, '{"enabled": false}')
     assert standing(store, "acme").next_night == "off"

@@ -12,7 +12,18 @@ from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.nights import show_failures, show_night, with_progress
-from slowwave.surfaces.cli.session import Json, open_store, out, program, progress, say, show_json, show_table, suggest
+from slowwave.surfaces.cli.session import (
+    Json,
+    interruptible,
+    open_store,
+    out,
+    program,
+    progress,
+    say,
+    show_json,
+    show_table,
+    suggest,
+)
 from slowwave.text.tokens import counted
 
 if TYPE_CHECKING:
@@ -42,7 +53,8 @@ def demo(
             embedder_for(Settings.for_namespace({})),
             progress=lambda step: tell(0, None, step),
         )
-    found = list(with_progress(partial(run_nights, store, NAMESPACES, force=True), store, len(NAMESPACES)))
+    with interruptible(lambda: f"the demo is loaded. `{program()} demo` plans its nights again."):
+        found = list(with_progress(partial(run_nights, store, NAMESPACES, force=True), store, len(NAMESPACES)))
     nights = [one for _, one in found if isinstance(one, Night)]
     failures = [(name, one) for name, one in found if not isinstance(one, Night)]
     show_failures(failures)

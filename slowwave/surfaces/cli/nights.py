@@ -387,9 +387,8 @@ def night(
     summary, shown, ended = NightTotals(), list[dict[str, object]](), 0
 
     def kept() -> str:
-        return "nothing was changed." + (
-            f" {ended:,} of {counted(len(names), 'night')} had ended; their plans are kept." if ended else ""
-        )
+        before = f" {ended:,} of {counted(len(names), 'night')} had ended; their plans are kept." if ended else ""
+        return f"nothing was changed.{before}"
 
     with interruptible(kept):
         for name, found in with_progress(nights, store, len(names)):
@@ -515,10 +514,10 @@ def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
 def _show_findings(one: Night) -> None:
     """Print the audits that found something, those with most findings first, and what planners propose."""
     found = sorted(((r.finding_count, name) for name, r in one.reports.items() if r.finding_count), reverse=True)
-    checks = len(one.reports) + len(one.proposals)
+    ran = sum(not r.skipped for r in (*one.reports.values(), *one.proposals.values()))
     more = f" Only {FINDINGS} are shown." if len(found) > FINDINGS else ""
     head = f"{counted(len(found), 'audit')} found something.{more}" if found else "No audit found anything."
-    say(f"{one.namespace}: {counted(checks, 'operation')} ran; --verbose shows each. {head}")
+    say(f"{one.namespace}: {counted(ran, 'operation')} ran; --verbose shows each. {head}")
     for _, name in found[:FINDINGS]:
         say(f"{name}: {one.reports[name].headline}", indent=2)
     per_operation = one.to_json()["items"]

@@ -320,7 +320,7 @@ def review(
         ),
     ] = "",
     port: Annotated[
-        int | None, typer.Option(help="Port to listen on; 0 takes a free one.", show_default=str(PORT))
+        int | None, typer.Option(help=f"Port to listen on, by default {PORT}; 0 takes a free one.", show_default=False)
     ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; other addresses than loopback need a proxy that logs people in.")

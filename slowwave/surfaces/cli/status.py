@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ import typer
 
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, countersign_command
+from slowwave.store.connect import Store
 from slowwave.store.namespaces import FIRST_NAMESPACE, unknown_namespace
 from slowwave.surfaces.cli.session import (
     Json,
@@ -23,11 +25,13 @@ from slowwave.surfaces.cli.session import (
     show_table,
     suggest,
 )
-from slowwave.text.tokens import counted
+from slowwave.text.tokens import counted, find_nearest
 
 if TYPE_CHECKING:
     from slowwave.night.status import NamespaceStatus
 
+
+_ANY_SETTING: Final = "SELECT 1 FROM memory.namespaces WHERE settings - 'embedding_model' <> '{}' LIMIT 1"
 
 _FAILED: Final = 3
 """Failed namespaces whose reason is printed."""
@@ -50,7 +54,6 @@ def status(
 ) -> None:
     """Show what is pending, what failed and when nights are due."""
     from slowwave.night.status import ago, ahead, digest, held_back_counts, read_namespace_status
-    from slowwave.operations.setting_names import diagnose_settings
 
     store = open_store()
     if send:
@@ -107,8 +110,22 @@ def status(
         first = unplanned[0]
         say(f"{first.namespace}: {', '.join(held_back_counts(first))}. {first.why_not_planned}")
         suggest("List the findings", f"{program()} night {argument(first.namespace)} --force")
-    for note in diagnose_settings(store):
-        say(f"Note: {note.finding} {note.remedy}", console=err)
+    if _may_be_misspelt(store):
+        from slowwave.operations.setting_names import diagnose_settings  # it imports all operations
+
+        for note in diagnose_settings(store):
+            say(f"Note: {note.finding} {note.remedy}", console=err)
+
+
+def _may_be_misspelt(store: Store) -> bool:
+    """Return whether there is a setting whose name may be unknown: a variable with our prefix, or a setting of a namespace."""
+    from slowwave.store.settings import PREFIX, PROGRAM_VARIABLES
+
+    names = (name for name in os.environ if name not in PROGRAM_VARIABLES)
+    if any(find_nearest(name.partition("_")[0], (PREFIX[:-1],)) for name in names):
+        return True
+    with store.connect("reader") as connection:
+        return connection.execute(_ANY_SETTING).fetchone() is not None
 
 
 def _show_failure(one: NamespaceStatus) -> None:

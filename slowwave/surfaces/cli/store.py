@@ -12,6 +12,7 @@ import typer
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, undecided
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import FIRST_NAMESPACE, namespaces
 from slowwave.surfaces.cli.session import (
     Json,
     Namespace,
@@ -261,7 +262,16 @@ def doctor(json: Json = False) -> None:
         say(f"Remedy: {d.remedy.replace('`slowwave ', f'`{program()} ')}", indent=2)
         if d.statements:
             suggest("Statements", *(f"{statement};" for statement in d.statements))
-    if any(d.problem for d in found):
-        raise typer.Exit(1)
+    problems = [d for d in found if d.problem]
     if not json:
-        say(f"The database at {store.address()} is well.")
+        first = problems[0].remedy.replace("`slowwave ", f"`{program()} ") if problems else ""
+        say(f"Not ready. First: {first}" if problems else f"Ready: {_ready(store)}")
+    if problems:
+        raise typer.Exit(1)
+
+
+def _ready(store: Store) -> str:
+    """Return the sentence about a database without problems, with what makes the first namespace if there is none."""
+    known = len(namespaces(store))
+    what = f"holds {counted(known, 'namespace')}." if known else f"holds no namespace yet. {FIRST_NAMESPACE}"
+    return f"the database at {store.address()} {what}".replace("`slowwave ", f"`{program()} ")

@@ -172,8 +172,18 @@ def test_the_doctor_is_content_with_the_store(run: Run) -> None:
     """Exit code 0 and one sentence; the advisory note is no problem."""
     code, out, _ = run("doctor")
     assert code == 0
-    assert "is well" in out
+    assert out.splitlines()[-1].startswith("Ready: the database at ")
     assert all(not d["problem"] for d in json.loads(run("doctor", "--json")[1]))
+
+
+def test_doctor_ends_with_the_first_thing_to_do(store: Store, run: Run) -> None:
+    """The last line is that the database is ready, or the remedy of the first problem."""
+    assert "holds no namespace yet. `slowwave demo`" in run("doctor")[1].splitlines()[-1]
+    new_world(store)
+    assert run("doctor")[1].splitlines()[-1].endswith("holds 1 namespace.")
+    ask(store, 'UPDATE memory.namespaces SET settings = \'{"operations": {"archive_stal": {"enabled": false}}}\'')
+    code, out, _ = run("doctor")
+    assert (code, out.splitlines()[-1].startswith("Not ready. First: ")) == (1, True), out
 
 
 def test_an_unreachable_database_is_a_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

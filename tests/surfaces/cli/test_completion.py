@@ -33,7 +33,7 @@ def test_completion_offers_namespaces_and_plans(store: Store, shell: str) -> Non
     for command in ("night", "plans show", "namespace show", "mcp", "status"):
         offered, modules = complete(shell, f"slowwave {command} {world.slug[:1]}", SLOWWAVE_DATABASE_URL=store.owner)
         assert {world.slug, other.slug} <= {*offered}, (command, offered)
-        assert modules & HEAVY == set()
+        assert modules & HEAVY <= {"pydantic_settings"}
     for command in ("plans show", "plans approve", "plans countersign"):
         for namespace, has in ((world.slug, True), (other.slug, False)):
             offered, _ = complete(shell, f"slowwave {command} {namespace} ", SLOWWAVE_DATABASE_URL=store.owner)

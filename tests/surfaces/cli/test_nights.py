@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -112,3 +114,79 @@ def test_night_waits_until_the_namespace_is_free(store: Store, run: Run, monkeyp
     monkeypatch.setattr(claims, "time", SimpleNamespace(monotonic=time.monotonic, sleep=cancel_holder))
     assert planned(run, slug, "--wait", "300")["state"] == "awaiting_approval"
     assert len(waits) == 1
+
+
+MESSAGES = (
+    "The Whitby lift was booked for 14 June by Mara Reyes.",
+    "Noted: the Whitby lift is booked for 14 June.",
+    "The crane in Rotterdam is rented until September.",
+    "The Whitby lift was moved to 21 June.",
+    "Mara Reyes lives in Oslo.",
+    "Mara Reyes moved to Bergen yesterday.",
+    "The gate code is 4417, do not tell anybody.",
+    "Harbor Freight delivers the glovebox on Monday.",
+    "The gate code is 5520 now.",
+)
+
+
+def test_night_prints_findings_in_ten_lines_and_the_rest_with_verbose(store: Store, run: Run, tmp_path: Path) -> None:
+    """F24: a night of nine messages printed 43 lines, most of them "0 of 0 live facts were replaced"."""
+    file = tmp_path / "messages.jsonl"
+    rows = [
+        {"namespace": "diary", "created_at": f"2026-05-0{n}T09:00:00Z", "role": "user", "content": text}
+        for n, text in enumerate(MESSAGES, 1)
+    ]
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    assert "added 1 namespace, 9 documents, 9 chunks, 9 memories" in run("import", "messages", str(file))[1]
+    code, out, _ = run("night", "diary")
+    lines = out.splitlines()
+    assert (code, len(lines) <= 10) == (0, True), out
+    assert re.match(r"diary: \d+ operations ran; --verbose shows each. \d+ audits found something.", lines[0])
+    assert not re.search(r"\b0 of\b|Did not run|probe: ", out), out
+    assert any(line.startswith("  safety_scan: ") for line in lines)
+    assert re.search(r"Proposed: .*redact_or_quarantine 2 questions", out)
+    plan = json.loads(run("plans", "show", "diary", "--json")[1])["plan_hash"][:12]
+    assert f"Plan {plan} is awaiting approval" in out
+    for command in (f"plans review diary {plan} --by YOUR-NAME", f"plans approve diary {plan} --by YOUR-NAME"):
+        assert f"slowwave {command}" in out
+    verbose = run("night", "diary", "--force", "--verbose")[1]
+    assert len(verbose.splitlines()) > 40
+    assert "diary: audits" in verbose
+    assert "probe: " in verbose
+
+
+def test_night_that_is_interrupted_changed_nothing(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F32: Ctrl-C printed nothing and the status was "night failed"."""
+    slug = forgetful(store, rows=2)
+
+    def press_ctrl_c(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("slowwave.night.night.make_plan", press_ctrl_c)
+    code, out, err = run("night", slug, "--ops", OPS)
+    assert (code, out, err) == (130, "", "Interrupted: nothing was changed.\n")
+    (listed,) = json.loads(run("runs", "list", slug, "--json")[1])
+    assert (listed["state"], listed["became"]) == ("crashed", "interrupted")
+    assert "state: interrupted" in run("runs", "show", listed["run_id"])[1]
+    assert json.loads(run("status", slug, "--json")[1])[0]["word"] == "interrupted"
+    shown = run("status")[1]
+    assert "was interrupted; nothing was changed." in shown
+    assert f"slowwave night {slug}" in shown
+    monkeypatch.undo()
+
+
+def test_errors_with_json_are_json_on_standard_output(store: Store, run: Run) -> None:
+    """C4: with --json an error printed text on standard error and nothing on standard output."""
+    slug = forgetful(store, rows=1)
+    for arguments, kind in (
+        (("night", "nobody"), "refused"),
+        (("plans", "show", slug), "refused"),
+        (("apply", slug), "refused"),
+        (("undo", slug, "last"), "refused"),
+        (("runs", "show", "ffffffff"), "refused"),
+    ):
+        code, out, err = run(*arguments, "--json")
+        found = json.loads(out)
+        assert (code, found["kind"], found["exit_code"]) == (2, kind, 2), arguments
+        assert found["error"] in " ".join(err.split())
+        assert run(*arguments)[1] == ""

@@ -1,4 +1,4 @@
-"""The bar of long work: per cent once it is known of how much."""
+"""The progress bar of long work: its stage, percentage and remaining time."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import io
 
 import pytest
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, ProgressSample
 
 from slowwave.surfaces.cli import session as module
+from tests.waiting import until
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show the bar from the beginning."""
+    monkeypatch.setattr(module, "DELAY", 0.0)
 
 
 @pytest.fixture
@@ -66,3 +73,27 @@ def test_work_of_unknown_size_is_not_at_0_per_cent() -> None:
     assert module._Share().render(task).plain == ""
     task.total, task.completed = 8, 2
     assert module._Share().render(task).plain == " 25 %"
+
+
+def test_progress_of_short_work_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bar appears once the work has taken the delay, also if the work reports nothing by then."""
+    for delay, shown in ((3_600.0, False), (0.001, True)):
+        screen = io.StringIO()
+        monkeypatch.setattr(module, "err", Console(force_terminal=True, width=80, file=screen))
+        monkeypatch.setattr(module, "out", Console(file=io.StringIO()))
+        monkeypatch.setattr(module, "DELAY", delay)
+        with module.progress("Night"):
+            if shown:
+                until(lambda screen=screen: "Night" in screen.getvalue())
+        assert ("Night" in screen.getvalue()) == shown
+
+
+def test_progress_shows_the_remaining_time_once_it_is_known() -> None:
+    bar = Progress(disable=True)
+    bar.add_task("x", total=None)
+    (task,) = bar.tasks
+    assert module._Remaining().render(task).plain.endswith(" s so far")
+    task.total, task.finished_speed, task.completed = 10, None, 4
+    task.start_time = 0.0
+    task._progress.extend([ProgressSample(0.0, 0), ProgressSample(2.0, 4)])
+    assert module._Remaining().render(task).plain == "about 3 s left"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli import session
-from tests.memories import remember
+from tests.memories import ask, remember
 from tests.nights import new_world, write_a_plan
 from tests.surfaces.cli.conftest import Run
 
@@ -40,6 +41,26 @@ def test_a_line_a_namespace_at_eighty_columns(store: Store, run: Run, monkeypatc
     err = " ".join(run("status")[2].split())
     assert "SLOWWAVE_OPERATONS__ARCHIVE_STALE__ENABLED is not a setting of Slowwave" in err
     assert "Did you mean SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED?" in err
+
+
+def test_status_names_the_reason_of_a_failed_night_and_the_missing_scheduler(store: Store, run: Run) -> None:
+    """F31: "night failed" was shown without a reason and without a command."""
+    assert "There is no namespace yet. `slowwave demo`" in run("status")[1]
+    remember(store, "acme", memories=[{"id": f"m{n}", "kind": "episodic"} for n in range(6)])
+    night = (
+        "INSERT INTO night.runs (id, namespace_id, mode, state, trigger, heartbeat_at, error) "
+        "SELECT gen_random_uuid(), id, 'plan', 'crashed', %s, now(), 'SnapshotError: The disk is full.' FROM memory.namespaces"
+    )
+    ask(store, night, "manual")
+    out = run("status")[1]
+    assert "no scheduler seen" in out
+    assert "No schedule has started a night in the last 8 days" in out
+    assert re.search(r"acme: the night of .* UTC failed: SnapshotError: The disk is full.", out)
+    assert all(f"  slowwave {command}\n" in out for command in ("night acme", "runs list acme", "dev", "night ALL"))
+    ask(store, night, "schedule")
+    out = run("status")[1]
+    assert ("no scheduler seen" in out, "No schedule has" in out) == (False, False)
+    assert re.search(r"acme +night failed .* in \d+ (h|min|s)", out)
 
 
 def test_runs_list_shows_the_outcome_of_runs(store: Store, run: Run) -> None:
