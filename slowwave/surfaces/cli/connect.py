@@ -45,7 +45,9 @@ def write(
     if json:
         show_json({"store": store, "writing": not off and not missing, "grants": missing})
     elif missing:
-        suggest("Nothing may be written yet. Let the tables' owner run", *(f"{statement};" for statement in missing))
+        suggest(
+            "Writing is not allowed yet. Let the owner of the tables run", *(f"{statement};" for statement in missing)
+        )
         say("Or run this again with --grant, by a login that may.")
     elif off:
         say(f"Nothing is applied to {store} any more; nights read it as before.")
@@ -461,7 +463,7 @@ def _show(found: Connected, *, given_address: bool) -> None:
         left = [
             *([f"{rows.retired:,} of them retired"] if rows.retired else []),
             *([f"{rows.without_text:,} more without a text"] if rows.without_text else []),
-            *([f"{rows.without_namespace:,} more of nobody"] if rows.without_namespace else []),
+            *([f"{rows.without_namespace:,} more without an owner"] if rows.without_namespace else []),
         ]
         say(
             f"{counted(rows.rows, 'row')} in {counted(found.namespaces, 'namespace')}{''.join(f', {part}' for part in left)}."

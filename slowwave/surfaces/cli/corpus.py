@@ -299,7 +299,7 @@ def _show(done: list[CorpusSync], *, as_json: bool) -> None:
         if one.screened:
             screened_counts = ", ".join(f"{n:,} with {kind}" for kind, n in sorted(one.screened.items()))
             say(
-                f"screening: pages {screened_counts}; {one.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
+                f"screening: pages {screened_counts}; {one.quarantined:,} quarantined (SLOWWAVE_SCREENING_ON_IMPORT decides).",
                 console=err,
             )
 
@@ -481,7 +481,7 @@ def _show_page(done: WriteResponse) -> None:
     for warning in done.warnings:
         say(plain(warning, 400), indent=2)
     if done.tombstone:
-        say(f"{plain(done.tombstone)} says why.", indent=2)
+        say(f"{plain(done.tombstone)} gives the reason.", indent=2)
     _show_held(done.held)
 
 

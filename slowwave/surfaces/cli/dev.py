@@ -255,7 +255,7 @@ def _beside(store: URL) -> URL:
     except psycopg.Error as problem:
         reason = str(problem).strip().splitlines()[-1]
         raise StoreError(
-            f"Dagster needs a database of its own, and none could be made on {store.host or 'the local server'} ({reason}). "
+            f"Dagster needs a separate database, which could not be created on {store.host or 'the local server'} ({reason}). "
             "Create a database and set SLOWWAVE_DAGSTER_URL to it."
         ) from None
     return store.set(database="dagster")
@@ -299,7 +299,7 @@ def stop(json: Json = False) -> None:
     if postgres:
         say(f"Stopped the embedded PostgreSQL of {home}. Its data stays, and the next command starts it again.")
     if not ports and not postgres:
-        say(f"Nothing of {home} is running.")
+        say(f"No process of {home} is running.")
 
 
 def is_running() -> bool:

@@ -242,7 +242,7 @@ def _run(
     if summary.screened:
         message = ", ".join(f"{n:,} with {_FOUND[kind]}" for kind, n in sorted(summary.screened.items()))
         say(
-            f"screening: {message}; {summary.quarantined:,} quarantined, the others as SLOWWAVE_SCREENING_ON_IMPORT says.",
+            f"screening: {message}; {summary.quarantined:,} quarantined (SLOWWAVE_SCREENING_ON_IMPORT decides).",
             console=err,
         )
     into = (

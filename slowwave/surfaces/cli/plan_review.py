@@ -164,13 +164,13 @@ _KEYS: Final = (
     ("1 2 3", "of a merge: same, different, same with the other name"),
     ("y", "yes"),
     ("n WHY", "no, and why, which may be left out"),
-    ("s", "skip: it waits on"),
-    ("u", "take back what you answered last"),
+    ("s", "skip: it stays open"),
+    ("u", "undo your last answer"),
     ("a P", "all open ones of this kind that are as likely as P, or as this one; a sample is shown first"),
     ("d", "what looks decided by your answers: all that are alike, after a sample"),
     ("r", "what your answers teach in words: accept it for the nights to come, up to a limit"),
-    ("x N…", "take the rows of these columns out of a merge, counted from 1; the rest waits as a new plan"),
-    ("e TEXT", "propose this text in place of the one that is proposed; it waits as a new plan"),
+    ("x N…", "remove the rows of these columns from a merge, counted from 1; the rest becomes a new plan"),
+    ("e TEXT", "propose this text instead, as a new plan"),
     ("/ WORDS", "only those that speak of them; / alone shows all again"),
     ("q", "leave; your answers are kept"),
 )
@@ -212,7 +212,7 @@ class _Desk:
             raise Refused(f"{key} is no answer to this question. Press one of {' '.join(offered)}. Nothing was kept.")
         done = answer(self.store, self.plan, item, offered[key], by=self.reviewer, note=note)
         if done.amended:
-            say(f"Made item {done.amended.item[:8]} of plan {done.amended.plan_hash[:12]}; --sign signs it as well.")
+            say(f"Made item {done.amended.item[:8]} of plan {done.amended.plan_hash[:12]}; --sign approves it too.")
         self.go_on(done)
 
     def go_on(self, done: AnswerOutcome) -> None:
@@ -267,7 +267,7 @@ def review(
 
     if not by:
         raise Refused(
-            f"Answers bear the name of who gives them: `slowwave plans review {argument(namespace)} --by {APPROVER}`. Nothing was written."
+            f"Answers are recorded with your name: `slowwave plans review {argument(namespace)} --by {APPROVER}`. Nothing was written."
         )
     check_name(by)
     chosen = _SORTS.get(sort)
@@ -327,9 +327,9 @@ def _ask(desk: _Desk) -> None:
             continue
         if current is None:
             say(
-                f"Nothing that speaks of {desk.words!r} is open; / shows all again."
+                f"No open question mentions {desk.words!r}; / shows all again."
                 if desk.words
-                else "Nothing is open. u takes back what you answered last, q leaves."
+                else "No question is open. u undoes your last answer, q leaves."
             )
         elif current.id != shown:
             show_card(desk.store, desk.plan, asked, current)
@@ -388,7 +388,7 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
             desk.answer(current.id, key, rest)
         elif key == "u":
             items = undo_last(desk.store, desk.namespace, desk.plan.plan_hash, reviewer=desk.reviewer)
-            say(f"Took back {len(items):,}." if items else "There is nothing of yours to take back.")
+            say(f"Undid {counted(len(items), 'answer')}." if items else "You have no answer to undo.")
         elif key == "a" and current is not None:
             _all_alike(desk, asked, current, rest)
         elif key == "d":
@@ -418,7 +418,7 @@ def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
     stored = desk.stored(current.id)
     way = amendable(stored)
     if way != {"x": "split", "e": "edit"}[key]:
-        raise Refused("Nothing can be taken out of this one." if key == "x" else "This one proposes no text.")
+        raise Refused("Rows cannot be removed from this one." if key == "x" else "This one proposes no text.")
     item, at = stored.item, (desk.store, desk.namespace, desk.plan.plan_hash, stored.id)
     if key == "x":
         rows = (*((item.mutation.keep,) if item.mutation.keep else ()), *item.mutation.absorb)
@@ -433,7 +433,7 @@ def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
     with desk.store.connect("reader") as connection:
         desk.plan = read_plan(connection, desk.plan.plan_hash)
     say(
-        f"It waits as item {made.item[:8]} of plan {made.plan_hash[:12]}; a draft says no to this one. u takes both back."
+        f"It is pending as item {made.item[:8]} of plan {made.plan_hash[:12]}; a draft rejects this one. u undoes both."
     )
     by = argument(desk.reviewer)
     suggest("Review it", f"{program()} plans review {argument(desk.namespace)} {made.plan_hash[:12]} --by {by}")
@@ -466,7 +466,7 @@ def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
         desk.keep([w.id for w in alike], _SAID[key], note.strip())
         say(f"Answered {len(alike):,}.")
     else:
-        say("None was answered.")
+        say("No question was answered.")
 
 
 def _look_decided(desk: _Desk, asked: Queue) -> None:
@@ -478,7 +478,7 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
 
     if not asked.look_decided:
         raise Refused(
-            f"Nothing looks decided yet: that takes {ENOUGH} answers, and {LIKE} alike of questions that are alike."
+            f"No question looks decided yet: that takes {ENOUGH} answers, and {LIKE} equal ones to similar questions."
         )
     waiting = {w.id: w for w in asked.items}
     for group in asked.look_decided:
@@ -503,19 +503,19 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
         out.print(f"y answers all {len(alike):,} with {group.verdict}, anything else none > ", end="", markup=False)
         if sys.stdin.readline().strip() == "y":
             desk.keep([w.id for w in alike], _AS[group.verdict], group.note)
-            say(f"Answered {len(alike):,}; u takes them back, y or n any one of them.")
+            say(f"Answered {len(alike):,}; u undoes them, y or n changes one of them.")
         else:
-            say("None was answered.")
+            say("No question was answered.")
 
 
 def _ending(desk: _Desk) -> None:
     counts = _Desk(desk.store, desk.plan, desk.reviewer).queue()
     n = counts.counts
     say(
-        f"{n['yes']:,} yes, {n['no']:,} no, {n['skip']:,} skipped, {n['open']:,} open. Nothing is approved before it is signed."
+        f"{n['yes']:,} yes, {n['no']:,} no, {n['skip']:,} skipped, {n['open']:,} open. The answers are drafts until --sign approves them."
     )
     if rules := learnt(desk.store, desk.plan):
-        say(f"Your answers teach {counted(len(rules), 'rule')} for the nights to come: r shows them.")
+        say(f"Your answers support {counted(len(rules), 'rule')} for later nights: r shows them.")
     for item in counts.contradictions:
         say(f"Reviewers contradict each other about item {item}.")
     name, hash_ = argument(desk.namespace), desk.plan.plan_hash[:12]
@@ -525,11 +525,11 @@ def _ending(desk: _Desk) -> None:
         suggest("Read each change first, also of the items that planners decided", show)
     if counts.decided and not counts.overruled:
         suggest(
-            f"Sign it, with {counted(counts.decided, 'item that needs', 'items that need')} no person",
+            f"Approve it, with {counted(counts.decided, 'item')} without a question",
             f"{command} --sign",
         )
     else:
-        suggest("Sign it", f"{command} --sign")
+        suggest("Approve it", f"{command} --sign")
 
 
 def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: bool) -> None:
@@ -549,14 +549,14 @@ def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: b
     if json:
         show_json(asdict(first) | {"made_by_answers": [asdict(one) for one in others]})
         return
-    say(f"Signed: {first.approved:,} approved, {first.rejected:,} rejected, {first.left:,} wait on.")
+    say(f"Done: {first.approved:,} approved, {first.rejected:,} rejected, {first.left:,} still open.")
     for one in others:
         made = f"Plan {one.plan_hash[:12]}, made by your answers: "
         if one.approved or one.rejected:
             say(f"{made}{one.approved:,} approved, {one.rejected:,} rejected.")
         else:
             say(
-                f"{made}its {counted(one.left, 'answer')} stay open, because they rest on items that planners decided. Sign those too."
+                f"{made}its {counted(one.left, 'answer')} stay open, because they depend on items without a question. Approve those too."
             )
     for one in (first, *others):
         if one.approval_id:

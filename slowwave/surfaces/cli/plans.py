@@ -113,7 +113,7 @@ def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") 
     after = quotable(texts.get(reworded.by, "") if reworded.by else reworded.text)
     lost = losses(before, after, [quotable(texts[version]) for version in reworded.beside if version in texts])
     was, now = lost.tokens
-    where = "leaves recall" if not after else "stands in other words"
+    where = "leaves recall" if not after else "is reworded"
     who = f"{name} " if name else ""
     say(_short(f"{who}{where}: {lost.lost:,} of {lost.passages:,} passages go, {was:,} → {now:,} tokens"), indent=2)
     for line in lost_lines(lost):
@@ -284,9 +284,9 @@ def show(
     with store.connect("reader") as connection:
         lacking = half_signed(connection, namespace, found.plan_hash)
     for one in lacking:
-        say(f"{counted(one.items, 'item is', 'items are')} approved and wait. {one.sentence()}.")
+        say(f"{counted(one.items, 'item is', 'items are')} approved and not applied. {one.sentence()}.")
     if lacking:
-        suggest("Somebody else signs as well", lacking[0].command(program()))
+        suggest("Another person approves as well", lacking[0].command(program()))
     with store.connect("reader") as connection:
         names = read_names(connection, named_rows(s.item for s in chosen.items), found.header.namespace_id)
     print_chosen(chosen, names, [s.id for s in found.items], wide=wide)
@@ -304,8 +304,8 @@ def show(
         suggest_decision(undecided(connection, found.plan_hash))
         others = [h for h in waiting_plans(connection, namespace) if h != found.plan_hash]
     if others and plan is None:
-        one = "Another plan waits, which a proposal or a pass of its own made"
-        many = f"{len(others):,} other plans wait, which proposals or passes of their own made. The first"
+        one = "Another plan of a proposal or a deep pass is pending"
+        many = f"{len(others):,} other plans of proposals or deep passes are pending. The first"
         suggest(one if not others[1:] else many, f"{program()} plans show {argument(namespace)} {others[0][:12]}")
 
 
@@ -319,7 +319,7 @@ def suggest_decision(left: Undecided | None, *, brief: bool = False) -> None:
     if left.failed:
         say(f"Probes failed: {' '.join(left.failed)}")
         say(
-            f"To approve it all the same takes --force and a reason in place of {NOTE}, which is kept with the approval."
+            f"To approve it nevertheless, add --force and a reason in place of {NOTE}, which is recorded with the approval."
         )
     if left.reviews:
         name = argument(left.namespace)
@@ -333,7 +333,10 @@ def suggest_decision(left: Undecided | None, *, brief: bool = False) -> None:
         rest = f"; {counted(left.reviews, 'question is', 'questions are')} left out" if left.reviews else ""
         suggest(f"Approve {counted(left.decided, 'item')}{rest}", left.approve(program()))
     else:
-        suggest(f"Only items for review wait, {left.reviews:,} of them. Approve one", left.approve(program()))
+        suggest(
+            f"Only {counted(left.reviews, 'question is', 'questions are')} pending. Approve one",
+            left.approve(program()),
+        )
     if not brief:
         suggest("Or reject the plan", reject_command(left.namespace, left.plan_hash, program=program()))
 
@@ -500,13 +503,13 @@ def revoke(
         return
     say(
         f"Revoked {counted(len(done.approval_ids), 'approval')} of plan {done.plan_hash[:12]}: "
-        f"{counted(done.waiting, 'item waits', 'items wait')} again."
+        f"{counted(done.waiting, 'item is', 'items are')} pending again."
     )
     if done.applied:
         say(
             f"{counted(done.applied, 'item was', 'items were')} applied before and {'stands' if done.applied == 1 else 'stand'}."
         )
-        suggest("Take them back", *(f"{program()} undo {run}" for run in done.runs))
+        suggest("Undo them", *(f"{program()} undo {run}" for run in done.runs))
 
 
 def read_stored(store: Store, namespace: str, prefix: str | None, *, item: str = "") -> StoredPlan:
@@ -527,7 +530,7 @@ def _unnamed(store: Store, namespace: str, command: Callable[[str, str], str]) -
         if hash_ is None:
             raise Refused(no_plan(connection, namespace))
     raise Refused(
-        f"Which plan is meant has to be said, by its hash, so that what is decided is what was looked at. The latest: "
+        f"Name the plan by its hash, so that you decide on the plan that you read. The latest: "
         f"`{command(namespace, hash_)}`. Nothing was written."
     )
 

@@ -105,11 +105,11 @@ def revoke(
 
 
 def _print_policy(one: Policy) -> None:
-    say(f"{one.id[:8]} · {one.namespace} · {one.name} · {one.operation} · says {one.verdict}")
+    say(f"{one.id[:8]} · {one.namespace} · {one.name} · {one.operation} · answers {one.verdict}")
     say(short(one.says), indent=2)
     say(
         f"{one.basis or 'no questions, low risk'} · {one.per_night:,} a night at most · {one.did} {one.decided:,}, "
-        f"{one.undone:,} taken back · {one.state}",
+        f"{one.undone:,} undone · {one.state}",
         indent=2,
     )
 
@@ -184,6 +184,6 @@ def countersign(
     if json:
         show_json(done.to_json())
         return
-    say(f"Signed: {counted(done.items, 'item')} of plan {done.plan_hash[:12]}.")
-    more = "one more signature is" if done.missing == 1 else f"{done.missing} more signatures are"
+    say(f"Approved again: {counted(done.items, 'item')} of plan {done.plan_hash[:12]}.")
+    more = "one more approval is" if done.missing == 1 else f"{done.missing} more approvals are"
     suggest_apply(namespace, done.plan_hash, f"{more[0].upper()}{more[1:]} needed" if done.missing else "")

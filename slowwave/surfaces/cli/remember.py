@@ -37,7 +37,7 @@ from slowwave.wiki.proposal_request import ProposalByIdRequest, ProposalResponse
 
 if TYPE_CHECKING:
     from slowwave.wiki.claims.request import RememberResponse
-    from slowwave.wiki.forget import By
+    from slowwave.wiki.forget import By as Selector
 
 
 # ``slowwave remember`` and ``slowwave forget``: the call memory-write of agents, by hand.
@@ -140,10 +140,10 @@ def forget(
 
     With SUBJECT claims end at once. With --memory, --entity, --session or --match a plan is made that deletes rows for good.
     """
-    chosen: dict[By, str] = {"memory": memory, "entity": entity, "match": match}
+    chosen: dict[Selector, str] = {"memory": memory, "entity": entity, "match": match}
     if not subject:
         chosen["session"] = stored_session
-    given: list[tuple[By, str]] = [(by, value) for by, value in chosen.items() if value]
+    given: list[tuple[Selector, str]] = [(by, value) for by, value in chosen.items() if value]
     if len(given) > 1 or (subject and given):
         raise Refused(
             "Name a subject or one of --memory, --entity, --session and --match, not several. Nothing was done."
@@ -179,7 +179,7 @@ def forget(
     )
 
 
-def _plan_forgetting(namespace: str, by: By, value: str, *, reason: str, json: bool) -> None:
+def _plan_forgetting(namespace: str, by: Selector, value: str, *, reason: str, json: bool) -> None:
     """Seal a plan that deletes rows for good and show what it means."""
     from slowwave.wiki.forget import plan_forgetting
 
@@ -242,8 +242,8 @@ def _show(done: RememberResponse, *, json: bool) -> None:
 _ID: Final = re.compile(r"[0-9a-f-]{4,36}")
 
 _SAID: Final = {
-    "added": "said",
-    "supported": "said again",
+    "added": "stated",
+    "supported": "stated again",
     "replaced": "replaced",
     "contradicted": "contradicted",
     "retired": "forgotten",
@@ -274,11 +274,13 @@ def show_claim(namespace: str, found: ClaimResponse, *, json: bool) -> None:
     say(f"{found.kind} · {found.status} · {_period(found)} · confidence {found.confidence:g}")
     out.print()
     say(found.statement or "It was forgotten: its words are not shown.")
-    show_table("What became of it", ("when", "what", "by", "session", "other claim", "why"), map(list, _events(found)))
+    show_table("Events", ("when", "what", "by", "session", "other claim", "why"), map(list, _events(found)))
     if found.evidence:
         pages = [(e.path, _instant(e.at), e.agent, e.origin_surface, e.source, short(e.said)) for e in found.evidence]
-        show_table("What it rests on", ("page", "said", "by", "over", "from", "words"), pages)
-    suggest("More of it", f"slowwave history {argument(namespace)} {argument(found.subject_ref)}")
+        show_table("Evidence", ("page", "said", "by", "over", "from", "words"), pages)
+    suggest(
+        "Show all claims about the subject", f"slowwave history {argument(namespace)} {argument(found.subject_ref)}"
+    )
 
 
 def history(
@@ -307,7 +309,7 @@ def _show_history(namespace: str, found: SubjectHistoryResponse, *, json: bool) 
             say(f"{candidate.name} ({candidate.subject_ref})", indent=2)
         return
     if not found.claims:
-        say(f"Nothing was said about {found.subject} ({found.subject_ref}) by day.")
+        say(f"There is no claim about {found.subject} ({found.subject_ref}).")
         return
     rows = [
         (c.id[:8], c.kind, c.status, _period(c), short(c.statement) or "(forgotten)", "; ".join(_changes(c)))
@@ -318,7 +320,7 @@ def _show_history(namespace: str, found: SubjectHistoryResponse, *, json: bool) 
         ("claim", "kind", "status", "true", "statement", "why it changed"),
         rows,
     )
-    suggest("What one rests on", f"slowwave why {argument(namespace)} {found.claims[0].id[:8]}")
+    suggest("Show the evidence of one", f"slowwave why {argument(namespace)} {found.claims[0].id[:8]}")
 
 
 def _changes(claim: BelievedClaim) -> list[str]:
@@ -407,7 +409,7 @@ def plan(namespace: Namespace, json: Json = False) -> None:
         )
         return
     for id_, plan_hash in done.sealed.items():
-        say(f"Proposal {id_[:8]} waits for approval as plan {plan_hash[:12]}.")
+        say(f"Proposal {id_[:8]} is pending as plan {plan_hash[:12]}.")
     for id_, why in done.refused.items():
         say(f"Proposal {id_[:8]} cannot be planned: {why}")
     for id_ in done.signed:
@@ -415,7 +417,7 @@ def plan(namespace: Namespace, json: Json = False) -> None:
     for id_ in done.rejected:
         say(f"Proposal {id_[:8]} is rejected.")
     if not (done.sealed or done.refused or done.signed or done.rejected):
-        say("Nothing was proposed or decided since.")
+        say("There is no new proposal or decision.")
     elif done.sealed:
         suggest("One of them", f"{program()} proposals show {argument(namespace)} {next(iter(done.sealed))[:8]}")
 
@@ -434,7 +436,7 @@ def show(namespace: Namespace, id_: Id, json: Json = False) -> None:
         return
     say(f"Proposal {found.id} of {namespace}: {found.status}")
     if found.agent or found.reason:
-        say(f"By {found.agent or 'nobody named'}{f': {found.reason}' if found.reason else '.'}", indent=2)
+        say(f"By {found.agent or 'an unnamed agent'}{f': {found.reason}' if found.reason else '.'}", indent=2)
     if found.message:
         say(found.message, indent=2)
     for action in found.actions:

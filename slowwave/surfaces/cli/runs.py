@@ -244,8 +244,8 @@ def show_runs(namespace: str, limit: int, *, json: bool) -> None:
     for run in runs:
         if c := run.consolidations:
             say(
-                f"Run {run.run_id}: {counted(c['summaries'], 'summary')} for {counted(c['sources'], 'memory')}, mean similarity "
-                f"{c['similarity']:.2f}, {counted(c['token_savings'], 'token')} saved."
+                f"Run {run.run_id}: {counted(int(c['summaries']), 'summary')} for {counted(int(c['sources']), 'memory')}, mean similarity "
+                f"{c['similarity']:.2f}, {counted(int(c['token_savings']), 'token')} saved."
             )
 
 

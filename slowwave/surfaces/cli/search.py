@@ -191,7 +191,7 @@ def wake(
         show_json(response.model_dump(mode="json"))
         return
     if not response.block:
-        say(f"{namespace} holds nothing that the profile {profile} tells.")
+        say(f"{namespace} has no memory that the profile {profile} allows.")
         return
     out.print(response.block, markup=False, highlight=False, soft_wrap=True)
 

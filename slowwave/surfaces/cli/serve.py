@@ -97,7 +97,7 @@ def mcp(namespace: Namespace) -> None:
 def _store() -> Store:
     """Open the store with a login that need not own it; only the embedded one is migrated here."""
     if find_spec("mcp") is None:
-        raise StoreError("What serves agents is not installed. Install slowwave[serve].")
+        raise StoreError("The packages that serve agents are not installed. Install slowwave[serve].")
     store = Store.from_environment()
     return open_ready_store() if store.embedded else store
 
@@ -350,16 +350,14 @@ def review(
         return
     missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
     if missing:
-        raise StoreError("What serves the review page is not installed. Install slowwave[serve].")
+        raise StoreError("The packages of the review page are not installed. Install slowwave[serve].")
     from slowwave.surfaces.review_page.app import review_app
     from slowwave.surfaces.review_page.guard import entrance_of, noted
     from slowwave.wiki.serving.http_app import answer
 
     proxied = bool(user_header or proxy or (origin and not by))
     if not (by or proxied):
-        raise Refused(
-            "Drafts and signatures bear the name of who reviews: give yours with --by NAME. Nothing was served."
-        )
+        raise Refused("Drafts and approvals are recorded with your name: give it with --by NAME. Nothing was served.")
     with _listener(host, PORT if port is None else port) as bound:
         taken = int(bound.getsockname()[1])
         entrance = entrance_of(host, taken, reviewer=by, user_header=user_header, proxies=proxy or (), origin=origin)

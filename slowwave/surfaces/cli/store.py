@@ -150,7 +150,7 @@ def _migrate_folder(
     if done.night.plan is None or not done.night.new_items:
         for sentence in done.night.why_nothing:
             say(sentence)
-        say(f"Nothing of it is new to {namespace}, so there is nothing to approve.")
+        say(f"{namespace} has all of it already, so there is nothing to approve.")
         return
     hash_ = done.night.plan.plan_hash
     items = ", ".join(f"{n:,} {decision}" for decision, n in sorted(done.items.items()))
@@ -184,7 +184,7 @@ def _written(done: PlannedMigration, folder: Path) -> dict[str, str]:
             temporary.replace(folder / name)
     except OSError as problem:
         raise Refused(
-            f"The report cannot be written to {folder} ({problem.strerror}). What was planned stands: `slowwave plans list` shows it."
+            f"The report cannot be written to {folder} ({problem.strerror}). The plan is stored: `slowwave plans list` shows it."
         ) from None
     return {key: str(folder / name) for key, (name, _) in files.items()}
 

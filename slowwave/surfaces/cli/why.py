@@ -98,7 +98,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
         print_writing(unexplained_lines(id_, forged))
     out.print()
     if lines := explained.side_by_side():
-        title = "What the plan saw" if chosen.mutation.keep else "What it would change"
+        title = "Rows as planned" if chosen.mutation.keep else "Planned changes"
         show_table(title, list(lines[0]), [list(line.values()) for line in lines])
     print_writing(explained.writing)
     if explained.steps:
@@ -121,7 +121,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
         failed = _needs_force(store, found, stored)
         if failed:
             say(f"Probes failed: {' '.join(failed)}")
-            say(f"To approve it all the same takes --force and a reason in place of {NOTE}.")
+            say(f"To approve it nevertheless, add --force and a reason in place of {NOTE}.")
         about, items = (namespace, found.plan_hash), (chosen.id,)
         suggest("Yes", approve_command(*about, items=items, force=bool(failed), program=program()))
         suggest("No", reject_command(*about, items=items, program=program()))
@@ -248,7 +248,7 @@ def resolve(
     if json:
         show_json(found.to_json())
     elif right is Right.BOTH:
-        say(f"Conflict {found.id}: both rows stand, and nobody will be asked again.")
+        say(f"Conflict {found.id}: both rows stay, and the question is not asked again.")
     else:
         say(f"Conflict {found.id}: {right.value} is right. The next night proposes what follows. {_outcome(found)}")
 

@@ -123,7 +123,7 @@ def test_when_nothing_is_open_the_last_answer_can_be_taken_back(answer: Answer, 
 
 def test_words_narrow_what_is_asked_and_help_lists_the_keys(answer: Answer, review: Review) -> None:
     text = answer("?", "/ no such words", "/", "y", "q")
-    assert "take back what you answered last" in text
+    assert "undo your last answer" in text
     assert "/ shows all again" in text
     assert len(drafted(review)) == 1
 

@@ -44,7 +44,7 @@ def test_answers_teach_a_rule_that_is_accepted_and_revoked(
     told = " ".join(said("r", "y", "q").split())
     assert ("10 of 10 answered no" in told, "nights reject such questions by themselves" in told) == (True, True)
     listed = " ".join(run("policies", "list", review.slug)[1].split())
-    assert ("says yes" in listed, "says no" in listed, "rejected 0, 0 taken back · rejects" in listed) == (True,) * 3
+    assert ("answers yes" in listed, "answers no" in listed, "rejected 0, 0 undone · rejects" in listed) == (True,) * 3
     assert [(p["verdict"], p["approved"], p["rejected"]) for p in json.loads(run("policies", "list", "--json")[1])] == [
         ("yes", 0, 0),
         ("no", 0, 0),
