@@ -51,7 +51,10 @@ app = typer.Typer(
 )
 
 Every = Annotated[
-    str, typer.Argument(help="Name of a namespace; by default all of them.", autocompletion=complete_namespace)
+    str,
+    typer.Argument(
+        metavar="NAMESPACE", help="Name of a namespace; by default all of them.", autocompletion=complete_namespace
+    ),
 ]
 One = Annotated[str | None, typer.Option("--corpus", help="Name of one corpus folder.")]
 Emptied = Annotated[

@@ -428,7 +428,7 @@ def _run_deep_pass(namespace: str, reason: str, wait: float, *, json: bool) -> N
     """Run a deep pass, print its outcome, and exit with the code of the outcome."""
     from slowwave.surfaces.api.outcomes import deep_now
 
-    with interruptible(lambda: "nothing was changed."):
+    with interruptible(lambda: "nothing was changed."), progress(f"Deep pass of {namespace}"):
         found = deep_now(namespace, reason, wait, store=open_store())
     if json:
         show_json(found.to_json())

@@ -254,8 +254,8 @@ def review(
     signing: Annotated[
         bool, typer.Option("--sign", help="Approve the drafts and all items without a question; ask nothing.")
     ] = False,
-    drafts_only: Annotated[bool, typer.Option(help="Approve only the drafts.")] = False,
-    force: Annotated[bool, typer.Option(help="Approve although a probe failed; needs --note.")] = False,
+    drafts_only: Annotated[bool, typer.Option("--drafts-only", help="Approve only the drafts.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Approve although a probe failed; needs --note.")] = False,
     note: Note = "",
     json: Json = False,
 ) -> None:

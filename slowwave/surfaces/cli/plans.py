@@ -22,6 +22,7 @@ from slowwave.surfaces.cli.session import (
     By,
     Items,
     Json,
+    NamedPlan,
     Namespace,
     Note,
     OneNamespace,
@@ -33,6 +34,7 @@ from slowwave.surfaces.cli.session import (
     out,
     prefix_length,
     program,
+    progress,
     say,
     short,
     show_json,
@@ -182,9 +184,6 @@ def _short(text: str) -> str:
 # ``slowwave plans``: show plans, approve them, reject them, revoke approvals.
 
 app = typer.Typer(help="List, show, compare, approve and reject plans.", no_args_is_help=True)
-app.command()(review)
-app.command()(reconsider)
-app.command()(countersign)
 
 _SHOWN = 25
 _LONGEST_LINE: Final = 4_000  # characters
@@ -409,17 +408,20 @@ def diff(
         say(f"{hidden:,} stamps, counters, vectors and records are not shown; --all shows each.")
 
 
+app.command()(review)
+
+
 @app.command()
 def approve(
     namespace: Namespace,
-    plan: Plan = None,
+    plan: NamedPlan = None,
     by: By = "",
     items: Items = None,
     without: Annotated[
         str | None, typer.Option(help="Leave out: item ids or whole operations, separated by commas.")
     ] = None,
-    include_review: Annotated[bool, typer.Option(help="Approve review items too.")] = False,
-    force: Annotated[bool, typer.Option(help="Approve although a probe failed; needs --note.")] = False,
+    include_review: Annotated[bool, typer.Option("--include-review", help="Approve questions too.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Approve although a probe failed; needs --note.")] = False,
     note: Note = "",
     json: Json = False,
 ) -> None:
@@ -431,19 +433,20 @@ def approve(
     from slowwave.plans.gate import approve as sign
 
     store = open_store()
-    approval = sign(
-        store,
-        namespace,
-        plan or _unnamed(store, namespace, approve_command),
-        approver=by,
-        permits=permits(),
-        channel="cli",
-        items=_split(items),
-        without=_split(without) or (),
-        include_review=include_review,
-        force=force,
-        note=note,
-    )
+    with progress(f"Approving {namespace}"):  # the probes of a part of a plan take seconds
+        approval = sign(
+            store,
+            namespace,
+            plan or _unnamed(store, namespace, approve_command),
+            approver=by,
+            permits=permits(),
+            channel="cli",
+            items=_split(items),
+            without=_split(without) or (),
+            include_review=include_review,
+            force=force,
+            note=note,
+        )
     if json:
         show_json(
             {
@@ -456,11 +459,14 @@ def approve(
     suggest_apply(namespace, approval.plan_hash, approval.lacks)
 
 
+app.command()(countersign)
+
+
 @app.command()
 def reject(
     namespace: Namespace,
     reason: Reason,
-    plan: Plan = None,
+    plan: NamedPlan = None,
     by: By = "",
     items: Items = None,
     json: Json = False,
@@ -478,6 +484,9 @@ def reject(
         show_json({"plan_hash": named, "rejected": count})
     else:
         out.print(f"Rejected {counted(count, 'item')}.")
+
+
+app.command()(reconsider)
 
 
 @app.command()

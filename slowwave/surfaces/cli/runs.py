@@ -160,7 +160,7 @@ def undo(
     target, namespace = _split_name(names, "undone")
     chosen = None if items is None else [i.strip() for i in items.split(",") if i.strip()]
     again = f"batches that had ended are undone. `{program()} undo {' '.join(map(argument, names))}` undoes the rest."
-    with interruptible(lambda: again):
+    with interruptible(lambda: again), progress(f"Undoing {target}"):
         result = dream_undo(
             target,
             chosen,

@@ -68,9 +68,13 @@ def search(
     since: Annotated[str | None, typer.Option(help="Only from this day on.")] = None,
     until: Annotated[str | None, typer.Option(help="Only up to this day.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Search the memory as of this instant.")] = None,
-    retired: Annotated[bool, typer.Option(help="Include superseded, retired and quarantined rows.")] = False,
-    full: Annotated[bool, typer.Option(help="Print up to 700 characters of each text instead of 240.")] = False,
-    debug: Annotated[bool, typer.Option(help="Print scores and frontmatter.")] = False,
+    retired: Annotated[
+        bool, typer.Option("--retired", help="Include superseded, retired and quarantined rows.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print up to 700 characters of each text instead of 240.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print scores and frontmatter.")] = False,
     json: Json = False,
 ) -> None:
     """Search a namespace as an agent does.
@@ -126,7 +130,7 @@ def active(
     project: Annotated[str, typer.Option(help="Current project.")] = "",
     budget: Annotated[int, typer.Option(min=100, max=1200, help="Maximum tokens of the block.")] = 400,
     timeout: Annotated[int, typer.Option(min=100, max=30_000, help="Maximum milliseconds for searches.")] = 3_000,
-    wake: Annotated[bool, typer.Option(help="Print the wake block of the profile first.")] = False,
+    wake: Annotated[bool, typer.Option("--wake", help="Print the wake block of the profile first.")] = False,
     json: Json = False,
 ) -> None:
     """Print the memory block for one prompt of an agent.

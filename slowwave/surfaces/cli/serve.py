@@ -48,7 +48,7 @@ def serve(
     namespace: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAMESPACE]",
+            metavar="NAMESPACE",
             help="Only this namespace; needed if there are no tokens.",
             autocompletion=complete_namespace,
         ),

@@ -202,18 +202,31 @@ def complete_operation(incomplete: str) -> list[tuple[str, str]]:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Namespace = Annotated[str, typer.Argument(help="Name of a namespace.", autocompletion=complete_namespace)]
+Namespace = Annotated[
+    str, typer.Argument(metavar="NAMESPACE", help="Name of a namespace.", autocompletion=complete_namespace)
+]
 OneNamespace = Annotated[
     str | None,
-    typer.Argument(metavar="[NAMESPACE]", help="Only this namespace.", autocompletion=complete_namespace),
+    typer.Argument(metavar="NAMESPACE", help="Only this namespace.", autocompletion=complete_namespace),
 ]
-AnyNamespace = Annotated[str, typer.Argument(help="Name of a namespace, or ALL.", autocompletion=complete_namespace)]
+AnyNamespace = Annotated[
+    str, typer.Argument(metavar="NAMESPACE", help="Name of a namespace, or ALL.", autocompletion=complete_namespace)
+]
 Plan = Annotated[
     str | None,
     typer.Argument(
-        metavar="[PLAN]",
+        metavar="PLAN",
         help="Hash of a plan, or its first characters; by default the latest.",
         autocompletion=complete_plan,
+    ),
+]
+NamedPlan = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="PLAN",
+        help="Hash of the plan, or its first characters.",
+        autocompletion=complete_plan,
+        show_default=False,
     ),
 ]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Your name; it is recorded with the decision.")]
