@@ -18,8 +18,8 @@ RESERVED_NAMES: Final = frozenset(("ALL", "show", "set", "remove"))
 """``slowwave night ALL`` means every namespace, and the others are commands of the group ``namespace``."""
 
 FIRST_NAMESPACE: Final = (
-    "`slowwave demo`, `slowwave import messages FILE`, `slowwave corpus add NAMESPACE FOLDER` and `slowwave connect` create "
-    "namespaces."
+    "`slowwave demo`, `slowwave import messages FILE`, `slowwave corpus add NAMESPACE FOLDER` and `slowwave connect mem0`, or another "
+    "store, create namespaces."
 )
 """The remedy if a store has no namespace."""
 

@@ -74,7 +74,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         """Find links to missing pages, headings or blocks, links from a page to itself, and pages to which nothing links.
 
         Numbers and findings only; `slowwave corpus link NAMESPACE lint` lists the same at any time. Pages belong to a corpus
-        (`slowwave corpus add`).
+        (`slowwave corpus add NAMESPACE FOLDER`).
         """,
         reads=("links", "documents"),
         after=("dead_references",),

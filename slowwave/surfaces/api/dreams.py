@@ -10,6 +10,8 @@ from threading import Timer
 from typing import TYPE_CHECKING, Final, Literal
 
 from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
+from slowwave.plans.approval import refuse_unwritable
+from slowwave.plans.seal import DreamScope
 from slowwave.plans.states import find_plan
 from slowwave.store.claims import (
     NamespaceClaim,
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from slowwave.night.night import Progress
     from slowwave.night.sinks import Callback
     from slowwave.night.undo import Undoing, UndoResult
-    from slowwave.plans.seal import DreamScope
 
 # JSON values: conversion of results, and access to the JSON columns of the ledger.
 
@@ -541,8 +542,6 @@ def dream(
     namespace), ``DreamRunStuckError`` (the run that holds it has an expired heartbeat), ``DreamForbiddenOpError``, and ``Refused`` for an
     unknown name or a request that is not allowed.
     """
-    from slowwave.plans.approval import refuse_unwritable
-
     mode = mode_of(mode)
     check_approver(approver)
     if force and not note.strip():
@@ -679,7 +678,6 @@ def _given_scope(scope: DreamScope | None, ops: str | Collection[str] | None) ->
     """Build one scope from the arguments of the call, with Slowwave's operation names."""
     from slowwave.night.night import OPERATIONS
     from slowwave.operations import named
-    from slowwave.plans.seal import DreamScope
 
     scope = scope or DreamScope()
     kinds = named(scope.op_kinds if scope.op_kinds is not None else ops, OPERATIONS)
@@ -811,9 +809,6 @@ def _apply(asked: _Asked, approval_id: str, own: str = "") -> tuple[str, str]:
 
 def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
     """Resume a run that did not finish, or return the result of one that did."""
-    from slowwave.plans.approval import refuse_unwritable
-    from slowwave.plans.seal import DreamScope
-
     store = asked.store
 
     def not_alive() -> Run:
