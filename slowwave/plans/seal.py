@@ -367,4 +367,6 @@ def _when(value: object) -> datetime | None:
 
 
 def _instant(value: datetime) -> pa.Scalar:
+    import pyarrow as pa
+
     return pa.scalar(value.astimezone(UTC), pa.timestamp("us", tz="UTC"))

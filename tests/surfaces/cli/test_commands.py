@@ -154,7 +154,7 @@ def test_a_bad_row_is_named_and_nothing_is_written(run: Run, tmp_path: Path) -> 
     code, out, err = run("import", "messages", str(file), "--on-error", "skip")
     assert code == 0
     assert "line 2" in err
-    assert "1 row read into acme" in out
+    assert "2 rows read into acme" in out
 
 
 def test_memory_text_cannot_speak_in_markup(store: Store, run: Run) -> None:
@@ -195,9 +195,9 @@ def test_an_unreachable_database_is_a_sentence(run: Run, monkeypatch: pytest.Mon
     assert "Traceback" not in err
     assert "user or password in SLOWWAVE_DATABASE_URL" in err
     code, out, _ = run("doctor")
-    assert (code, out.count("SLOWWAVE_DATABASE_URL"), "slowwave doctor" in out) == (1, 1, False), (
-        "one remedy, not itself"
-    )
+    assert (code, "slowwave doctor" in out) == (1, False), "the remedy is not the command itself"
+    remedy, last = out.splitlines()[-2:]
+    assert remedy.strip().removeprefix("Remedy: ") == last.removeprefix("Not ready. First: ")
 
 
 def test_what_an_undo_leaves_is_named(store: Store, run: Run) -> None:

@@ -57,7 +57,7 @@ def test_a_folder_from_add_to_export(store: Store, run: Run, notes: Path, tmp_pa
             "broken_links": 1,
         },
     }
-    assert [one["to"] for one in said(run, "link", "work", "lint")["broken"]] == ["gone"]
+    assert [one["to"] for one in said(run, "corpus", "link", "work", "lint")["broken"]] == ["gone"]
     assert [edge["to"] for edge in said(run, "link", "work", "neighbors", "harbor")["edges"]] == ["crane.md"]
     assert said(run, "get", "work", "crane.md", "--from", "3")["content"] == "Twelve tons.\n"
     assert run("corpus", "get", "work", "crane.md")[1] == "# Crane\n\nTwelve tons.\n"
@@ -118,7 +118,7 @@ def test_public_pages_are_listed_and_published(store: Store, run: Run, notes: Pa
     assert "held back: its sensitivity is personal" in out
     assert [one["relative_path"] for one in said(run, "corpus", "publish", "work")["artifacts"]] == ["open.md"]
     code, out, err = run("corpus", "publish", "work", str(tmp_path / "site"))
-    assert (code, "1 pages" in out, "held back ilse.md" in err) == (0, True, True)
+    assert (code, "1 page (" in out, "held back ilse.md" in err) == (0, True, True)
     assert (tmp_path / "site" / "index.html").is_file()
     assert run("corpus", "publish", "work", str(notes))[0] == 2
 

@@ -61,12 +61,3 @@ def test_what_may_not_be_asked_is_refused_in_words(
     code, _, err = run(*arguments)
     assert code == 2
     assert words in err
-
-
-def test_the_order_of_before_is_accepted_with_a_word(notes: Folder, run: Run) -> None:
-    """The namespace comes first as everywhere; what was written before does the same and says so."""
-    del notes
-    now, before = run("corpus", "link", "notes", "lint"), run("corpus", "link", "lint", "notes")
-    assert (now[0], now[1]) == (before[0], before[1])
-    assert now[2] == ""
-    assert "slowwave corpus link notes lint" in before[2]

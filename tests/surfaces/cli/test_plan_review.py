@@ -68,13 +68,13 @@ def test_the_end_of_the_input_leaves_and_the_next_time_goes_on(answer: Answer, r
     assert [verdict for verdict, _ in drafted(review).values()] == ["yes", "yes"]
     assert "1 yes" in answer("u", "q")
     text = answer(*["s"] * len(review.asked))
-    assert "Nothing is open." in text
+    assert "No question is open." in text
 
 
 def test_all_of_a_kind_are_answered_after_a_sample(answer: Answer, review: Review) -> None:
     """And taken back at once; whoever does not say yes or no to it answers none."""
     text = answer("a 0.5", "?", "a 0.5", "y", "q")
-    assert "None was answered." in text
+    assert "No question was answered." in text
     wanted = {i.id for i in review.plan.items if i.decision == "review" and i.probability >= 0.5}
     assert set(drafted(review)) == wanted
     answer("u", "q")
@@ -94,7 +94,7 @@ def test_what_looks_decided_is_drafted_after_a_sample_and_taken_back(
         assert code == 0, problem
         return text
 
-    assert "Nothing looks decided yet" in answered("d", "q")
+    assert "No question looks decided yet" in answered("d", "q")
     own = answered(*["y"] * 6, "d", "n", "q")
     assert "None was answered." in own
     assert len(drafted(review)) == 6
@@ -116,7 +116,7 @@ def test_what_looks_decided_is_drafted_after_a_sample_and_taken_back(
 
 def test_when_nothing_is_open_the_last_answer_can_be_taken_back(answer: Answer, review: Review) -> None:
     text = answer(*["y"] * len(review.asked), "u", "q")
-    assert "Nothing is open." in text
+    assert "No question is open." in text
     assert "Took back 1." in text
     assert len(drafted(review)) == len(review.asked) - 1
 

@@ -30,7 +30,7 @@ def test_answers_teach_a_rule_that_is_accepted_and_revoked(
     code, told, _ = run("plans", "review", review.slug, "--by", "mara", "--json")
     (rule,) = json.loads(told)["rules"]
     assert (code, rule["agreed"], rule["per_night"]) == (0, TEN, 3)
-    assert "1 rule for the nights to come" in " ".join(said("q").split())
+    assert "1 rule for later nights" in " ".join(said("q").split())
     assert "Not accepted" in said("r", "", "q")
     accepted = said("r", "y 2", "r", "q")
     assert ("Accepted: 2 a night" in accepted, "No rule yet" in accepted) == (True, True)

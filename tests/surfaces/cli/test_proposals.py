@@ -39,8 +39,12 @@ def test_dory_from_a_proposal_to_an_undo(store: Store, run: Run) -> None:
     )
     assert code == 2
     code, out, _ = run("proposals", "plan", "acme")
-    assert (code, out.count("waits for approval"), out.count("cannot be planned: Nothing is known about")) == (0, 2, 1)
-    assert "Nothing was proposed" in run("proposals", "plan", "acme")[1]
+    assert (code, out.count(" is pending as plan "), out.count("cannot be planned: Nothing is known about")) == (
+        0,
+        2,
+        1,
+    )
+    assert "There is no new proposal" in run("proposals", "plan", "acme")[1]
     found = {
         p["about"]: p["id"][:8]
         for p in json.loads(run("proposals", "list", "acme", "--status", "pending", "--json")[1])
@@ -87,7 +91,11 @@ def test_who_asks_for_the_plan_of_the_night_is_shown_it_and_told_of_others(store
     assert first is not None
     assert other is not None
     code, out, _ = run("plans", "show", "acme")
-    assert (code, f"Plan {night.plan_hash[:12]} of acme" in out, "2 other plans wait" in out) == (0, True, True)
+    assert (
+        code,
+        f"Plan {night.plan_hash[:12]} of acme" in out,
+        "2 other plans of proposals or deep passes are pending" in out,
+    ) == (0, True, True)
     assert f"slowwave plans show acme {other.plan_hash[:12]}" in out
     assert run("plans", "reject", "acme", other.plan_hash, "--by", "mara", "--reason", "No.")[0] == 0
     assert "Another plan waits" in run("plans", "show", "acme")[1]

@@ -24,7 +24,7 @@ def test_mara_approves_otto_signs_and_it_is_applied(store: Store, run: Run) -> N
     for page in (("plans", "show", world.slug), ("policies", "approvals")):
         assert "Signed by mara, one more signature needed" in " ".join(run(*page)[1].split())
     status = run("status", world.slug)[1]
-    assert ("1 to sign" in status, "countersign" in status or "plans show" in status) == (True, True)
+    assert ("1 to approve again" in status, "countersign" in status or "plans show" in status) == (True, True)
     code, _, why = run(*command.split(), "--by", "mara")
     assert (code == 0, "somebody else" in why) == (False, True)
     code, told, _ = run(*command.split(), "--by", "otto")
