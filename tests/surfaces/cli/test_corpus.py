@@ -58,8 +58,8 @@ def test_a_folder_from_add_to_export(store: Store, run: Run, notes: Path, tmp_pa
         },
     }
     assert [one["to"] for one in said(run, "corpus", "link", "work", "lint")["broken"]] == ["gone"]
-    assert [edge["to"] for edge in said(run, "link", "work", "neighbors", "harbor")["edges"]] == ["crane.md"]
-    assert said(run, "get", "work", "crane.md", "--from", "3")["content"] == "Twelve tons.\n"
+    assert [edge["to"] for edge in said(run, "corpus", "link", "work", "neighbors", "harbor")["edges"]] == ["crane.md"]
+    assert said(run, "corpus", "get", "work", "crane.md", "--from", "3")["content"] == "Twelve tons.\n"
     assert run("corpus", "get", "work", "crane.md")[1] == "# Crane\n\nTwelve tons.\n"
     (done,) = said(run, "corpus", "export", "work", str(tmp_path / "out"))
     assert done["pages"] == 2

@@ -96,7 +96,7 @@ def test_what_looks_decided_is_drafted_after_a_sample_and_taken_back(
 
     assert "No question looks decided yet" in answered("d", "q")
     own = answered(*["y"] * 6, "d", "n", "q")
-    assert "None was answered." in own
+    assert "No question was answered." in own
     assert len(drafted(review)) == 6
     found = json.loads(run("plans", "review", review.slug, "--by", "mara", "--json")[1])
     (group,) = found["look_decided"]
@@ -106,7 +106,7 @@ def test_what_looks_decided_is_drafted_after_a_sample_and_taken_back(
     text = answered("d", "y", "d", "u", "n two of them", "q")
     assert "12 look decided, yes: only one name says “windows”; 6 were answered so." in text.replace("\n", " ")
     assert len(re.findall(r"\b[0-9a-f]{8} \d+\.\d % ", " ".join(text.split()))) == 10
-    assert "Took back 12." in text
+    assert "Undid 12 answers." in text
     assert {verdict for verdict, _ in drafted(review).values()} == {"yes", "no"}
     assert len(drafted(review)) == 7
     answered("u", "d", "y", "q")
@@ -117,7 +117,7 @@ def test_what_looks_decided_is_drafted_after_a_sample_and_taken_back(
 def test_when_nothing_is_open_the_last_answer_can_be_taken_back(answer: Answer, review: Review) -> None:
     text = answer(*["y"] * len(review.asked), "u", "q")
     assert "No question is open." in text
-    assert "Took back 1." in text
+    assert "Undid 1 answer." in text
     assert len(drafted(review)) == len(review.asked) - 1
 
 

@@ -98,7 +98,7 @@ def test_who_asks_for_the_plan_of_the_night_is_shown_it_and_told_of_others(store
     ) == (0, True, True)
     assert f"slowwave plans show acme {other.plan_hash[:12]}" in out
     assert run("plans", "reject", "acme", other.plan_hash, "--by", "mara", "--reason", "No.")[0] == 0
-    assert "Another plan waits" in run("plans", "show", "acme")[1]
+    assert "Another plan of a proposal" in run("plans", "show", "acme")[1]
     named = run("plans", "show", "acme", first.plan_hash)[1]
     assert "Another plan waits" not in named, "it was asked for by name"
     assert run("plans", "reject", "acme", night.plan_hash, "--by", "mara", "--reason", "Not now.")[0] == 0
