@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from scripts.settings_page import MARKS, SEEDS, page, reason, renewed, settings, table
 from slowwave.operations import operations
-from slowwave.operations.settings_page import SEEDS, page, reason, settings
 from slowwave.store.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_page_is_the_model() -> None:
-    """Renew it with `python -m slowwave.operations.settings_page > docs/settings.md`."""
+    """Renew it with `python -m scripts.settings_page > docs/settings.md`."""
     assert (DOCS / "settings.md").read_text() == page()
 
 
@@ -37,3 +39,25 @@ def test_every_setting_of_khora_that_has_our_name_is_ours() -> None:
 def test_every_setting_has_a_reason() -> None:
     """A setting is named by another system, or its declaration states who changes it; others become constants."""
     assert [name for name in settings() if not reason(name)] == []
+
+
+def test_the_page_has_the_table() -> None:
+    """Renew it with ``make docs``."""
+    text = (DOCS / "operations.md").read_text()
+    assert text == renewed(text)
+
+
+def test_there_is_a_line_for_every_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it runs is the default, whatever this machine's environment says."""
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__ARCHIVE_STALE__ENABLED", "true")
+    lines = table().splitlines()[2:]
+    assert [line.split("`")[1] for line in lines] == list(operations())
+    ends = {line.split("`")[1]: line.split(" | ")[-1] for line in lines}
+    assert (ends["census"], ends["archive_stale"], ends["decay_transition"]) == ("on |", "off |", "weekly |")
+
+
+def test_a_page_without_a_place_for_it_is_refused() -> None:
+    """It is not appended somewhere."""
+    with pytest.raises(ValueError, match="no place"):
+        renewed("# Title\n")
+    assert renewed(f"{MARKS[0]}\nold\n{MARKS[1]}\nrest") == f"{MARKS[0]}\n{table()}\n{MARKS[1]}\nrest"
