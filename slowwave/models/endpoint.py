@@ -92,8 +92,9 @@ class Endpoint:
             "response": [lambda answer: answered.append(answer.status_code)],
         }
         key = os.environ.get(self._key_variable, "").strip()
-        # The variables OPENAI_… belong to OpenAI's own servers: nothing of them is sent to this one.
-        foreign = ("OpenAI-Organization", "OpenAI-Project", *(() if key else ("Authorization",)))
+        # The client would add what the variables OPENAI_… hold, which are not meant for this server.
+        headers: dict[str, str | openai.Omit] = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
+        headers["Authorization"] = f"Bearer {key}" if key else openai.Omit()
         text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
         def lost() -> int:
@@ -108,9 +109,7 @@ class Endpoint:
                 http_client=connections,
             )
             resource: Any = client.embeddings if self._resource == "embeddings" else client.chat.completions
-            with resource.with_streaming_response.create(
-                **json.loads(text), extra_headers=dict.fromkeys(foreign, openai.Omit())
-            ) as answer:
+            with resource.with_streaming_response.create(**json.loads(text), extra_headers=headers) as answer:
                 for part in answer.iter_bytes():
                     received += part
                     if time.monotonic() > began[-1] + self._timeout:

@@ -62,6 +62,7 @@ def test_variables_of_openai_are_not_sent_to_other_servers(
     """The client reads them by itself; only the key of the role may reach the endpoint."""
     for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "BASE_URL"):
         monkeypatch.setenv(f"OPENAI_{name}", "http://localhost:1/foreign")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer foreign")
     monkeypatch.setenv(KEY, key)
     server.answer = lambda *_: (200, {}, {})
     assert post(endpoint(server)).status == 200
