@@ -75,9 +75,7 @@ def recall_event(connection: Connection, namespace: str, request: RecallEventReq
         raise Refused("Scores belong to result_ids; pages that are named by their paths have none. Nothing was logged.")
     passages = connection.execute(_PASSAGES, (paths, namespace_id(connection, namespace))).fetchall() if paths else []
     if missing := next((path for path in paths if path not in {str(path) for path, _ in passages}), None):
-        raise Refused(
-            f"There is no page {missing[:200]!r} here. Nothing was logged; search gives the paths of pages."
-        )
+        raise Refused(f"There is no page {missing[:200]!r} here. Nothing was logged; search gives the paths of pages.")
     results += [str(id_) for _, id_ in passages]
     selected += [str(id_) for path, id_ in passages if path == request.selected_path]
     event = log_recall(
