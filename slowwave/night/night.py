@@ -512,6 +512,7 @@ def make_plan(
         if len(plan.items) == len(carried)
         else (),
         held_back=made_of.not_planned,
+        unplanned=tuple(made_of.proposed) if made_of.held_back else (),
         rejected=len(decided.rejected),
         settled=decided.items(),
     )

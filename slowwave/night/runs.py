@@ -68,7 +68,7 @@ class Night:
 
     - ``new_items`` is 0 if there is nothing to decide; ``why_nothing`` then has the sentences that state why.
     - ``skipped`` states why there was no night, and ``removed_store`` names the disconnected store if that is the reason.
-    - ``held_back`` is the number of proposals that cannot enter a plan, and the reason.
+    - ``held_back`` is the number of proposals that cannot enter a plan, and the reason; ``unplanned`` are these proposals.
     - ``rejected`` is the number of questions that accepted policies rejected.
     - ``settled`` are the ids of the items that policies approved or rejected.
     - ``state`` is the state of the plan, see ``slowwave.plans.items``.
@@ -88,6 +88,7 @@ class Night:
     removed_store: str = ""
     why_nothing: tuple[str, ...] = ()
     held_back: tuple[int, str] = (0, "")
+    unplanned: Sequence[Item] = ()
     rejected: int = 0
     settled: frozenset[str] = frozenset()
 

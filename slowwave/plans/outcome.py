@@ -7,6 +7,7 @@ which is untrusted: they pass ``quotable``, and surfaces escape them.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,9 @@ _LISTED: Final = 3
 
 _KNOWN: Final = 16
 """The longest external id that a person would know; longer ones are digests."""
+
+_PLACE: Final = re.compile(r", line \d+$")
+"""A block of a connected folder has the external id "path, line N"."""
 
 _ENDED: Final = ("loser", "earlier", "was")
 _STAYED: Final = ("winner", "later", "told_by")
@@ -53,9 +57,14 @@ class OutcomeRow:
     external_id: str = ""
 
     @property
+    def is_place(self) -> bool:
+        """Return whether the external id is a file and a line of a connected folder, as the night read it."""
+        return _PLACE.search(self.external_id) is not None
+
+    @property
     def shown_id(self) -> str:
         """Return the external id if a person would know it, else the first characters of the row's id."""
-        return self.external_id if 0 < len(self.external_id) <= _KNOWN else self.id[:8]
+        return self.external_id if self.is_place or 0 < len(self.external_id) <= _KNOWN else self.id[:8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +337,7 @@ def _first(evidence: Mapping[str, object], keys: Sequence[str]) -> str:
 
 def _quoted(row: OutcomeRow, *, alike: bool) -> str:
     text = row.text if len(row.text) <= LONGEST else f"{row.text[: LONGEST - 1].rstrip()}…"
-    return f"“{text}” ({row.shown_id})" if alike and row.id else f"“{text}”"
+    return f"“{text}” ({row.shown_id})" if row.is_place or (alike and row.id) else f"“{text}”"
 
 
 def _ending(date: str, rows: Sequence[OutcomeRow], listed: Callable[[Sequence[OutcomeRow]], str]) -> str:
