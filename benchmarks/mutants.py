@@ -53,6 +53,28 @@ _MEASURED: Final = (
     "mechanical_and_chosen_patterns_give_their_reason",
 )
 
+_STOPPED: Final = (
+    "the_kill_switch",
+    "the_kill_switch_stops_a_run_between_batches",
+    "a_read_only_namespace_is_never_written",
+    "there_is_no_apply_without_an_approval",
+)
+
+_APPLIED: Final = (
+    "apply_does_what_was_simulated_and_undo_takes_it_back",
+    "a_stale_item_is_skipped_with_its_cell_and_the_rest_applies",
+    "an_item_that_the_database_refuses_fails_alone",
+)
+
+_UNDONE: Final = (
+    "apply_does_what_was_simulated_and_undo_takes_it_back",
+    "undo_of_named_items_leaves_the_others",
+    "undo_names_the_later_run_that_stands_on_it",
+    "undo_leaves_the_items_on_which_later_changes_stand_and_takes_back_all_others",
+    "undo_of_an_erased_run_refuses_and_says_so",
+    "undo_last_after_a_run_without_changes_takes_the_run_before_it",
+)
+
 TESTS: Final[Mapping[str, tuple[str, ...]]] = {
     "slowwave.plans.permitted": ("plans/test_permitted.py",),
     "slowwave.plans.seal": ("plans/test_seal.py", "plans/test_permitted.py", "plans/test_scope.py"),
@@ -62,14 +84,25 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "slowwave.plans.gate": ("plans/test_gate.py", "plans/test_judgement.py", "plans/test_countersigning.py"),
     "slowwave.plans.approval": (
-        *("plans/test_policies.py", "plans/test_countersigning.py", "regressions/test_04_withdrawn_approvals.py"),
-        "regressions/test_02_relabelled_items.py",
+        *(f"night/test_executor.py::test_{name}" for name in _STOPPED),
+        *("plans/test_countersigning.py", "regressions/test_04_withdrawn_approvals.py"),
+        *("regressions/test_02_relabelled_items.py", "surfaces/cli/test_runs.py", "night/test_pause.py"),
     ),
     "slowwave.changes.mutation": ("changes/test_mutation.py", "plans/test_items.py", "plans/test_seal.py", *_FORGED),
-    "slowwave.changes.apply": ("changes/test_merge_rows.py", "night/test_executor.py"),
-    "slowwave.changes.undo": ("changes/test_undo.py", "night/test_executor.py"),
+    "slowwave.changes.apply": (
+        *("changes/test_new_version.py", "changes/test_purge_rows.py", "changes/test_write_claims.py"),
+        *(f"night/test_executor.py::test_{name}" for name in _APPLIED),
+    ),
+    "slowwave.changes.undo": (
+        *("changes/test_purge_rows.py", "changes/test_undo.py", "night/test_row_constraints.py"),
+        *(f"night/test_executor.py::test_{name}" for name in _UNDONE),
+        "regressions/test_06_forged_journal.py",
+    ),
     "slowwave.night.executor": ("night/test_executor.py", "regressions/test_02_relabelled_items.py"),
-    "slowwave.night.undo": ("night/test_executor.py",),
+    "slowwave.night.undo": (
+        *(f"night/test_executor.py::test_{name}" for name in _UNDONE),
+        *("regressions/test_05_undo_last.py", "plans/test_journal.py", "surfaces/cli/test_runs.py"),
+    ),
 }
 """The tests of each module that is measured, below ``tests``; those that notice most come first."""
 
