@@ -98,7 +98,7 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "slowwave.plans.gate": ("plans/test_gate.py", "plans/test_judgement.py", "plans/test_countersigning.py"),
     "slowwave.plans.approval": (
-        *(f"night/test_executor.py::test_{name}" for name in _STOPPED),
+        *("plans/test_approval.py", *(f"night/test_executor.py::test_{name}" for name in _STOPPED)),
         *("plans/test_countersigning.py", "regressions/test_04_withdrawn_approvals.py"),
         "regressions/test_02_relabelled_items.py",
         *(f"surfaces/cli/test_runs.py::test_{name}" for name in _SWITCHED),
@@ -115,6 +115,7 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "slowwave.night.executor": ("night/test_executor.py", "regressions/test_02_relabelled_items.py"),
     "slowwave.night.undo": (
+        "night/test_undo.py",
         *(f"night/test_executor.py::test_{name}" for name in _UNDONE),
         *(f"regressions/test_05_undo_last.py::test_{name}" for name in _LAST),
     ),
