@@ -46,6 +46,8 @@ def test_two_people_sign_before_anything_is_applied(store: Store) -> None:
             countersign(store, world.slug, plan.plan_hash, signed_by=name)
     done = countersign(store, world.slug, plan.plan_hash[:12], signed_by="otto", note="seen")
     assert (done.approval_ids, done.missing, done.items) == ((approval.id,), 0, len(approval.item_ids))
+    shown = done.to_json()
+    assert (shown["plan_hash"], shown["signed_by"], shown["missing"]) == (plan.plan_hash, "otto", 0)
     assert waiting_approvals(store, world.slug) == [(approval.id, world.slug)]
     assert apply_approval(store, approval.id).counts["applied"] > 0
     with pytest.raises(Refused, match="No approval"):

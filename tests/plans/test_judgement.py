@@ -224,7 +224,13 @@ def test_approve_part_vectors_of_another_model_judges_by_words(store: Store) -> 
     ask(store, "SELECT memory.register_vector_model('theirs', 2)")
     anna = {"id": "anna", "name": "Anna", "entity_type": "PERSON"}
     vectors = [{"id": "anna", "model": "theirs", "vector": [0.6, 0.8]}]
-    used = {"occurred_at": ago(1), "query": "Who is Anna?", "hit_ids": ["anna"], "selected_ids": ["anna"], "scores": [1.0]}
+    used = {
+        "occurred_at": ago(1),
+        "query": "Who is Anna?",
+        "hit_ids": ["anna"],
+        "selected_ids": ["anna"],
+        "scores": [1.0],
+    }
     recalls = [{"id": "used", **used}]
     remember(
         store, "agent", {"blast_radius_share": 1.0}, entities=[anna], entity_vectors=vectors, recall_events=recalls
