@@ -238,15 +238,6 @@ def test_reject_items_decided_by_another_login_meanwhile_refuses(store: Store) -
             gate.reject_items(connection, seen, [(seen.items[0], "two people")], "otto")
 
 
-def test_revoke_applied_approval_refuses_and_names_the_undo(store: Store) -> None:
-    world = new_world(store)
-    _, plan = write_a_plan(store, world)
-    signed = approve(store, world.slug, plan.plan_hash, approver="mara")
-    run = apply_approval(store, signed.id).run_id
-    with pytest.raises(Refused, match=f"is applied: .* `slowwave undo {run}`"):
-        gate.revoke(store, world.slug, signed.id, revoked_by="mara", reason="too late")
-
-
 def test_an_unknown_item_is_refused(store: Store) -> None:
     """Nothing is signed when one name fits nothing."""
     world = new_world(store)
