@@ -88,6 +88,7 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
         *("plans/test_gate.py", "plans/test_judgement.py", "plans/test_countersigning.py"),
         "plans/test_policies.py::test_nothing_is_approved_of_a_plan_that_leans_on_the_share_of_housekeeping",
         "regressions/test_04_withdrawn_approvals.py::test_what_is_applied_or_revoked_is_not_revoked",
+        "night/test_undo.py::test_undo_run_item_id_undoes_that_item_alone",
     ),
     "slowwave.plans.approval": (
         *("plans/test_approval.py", *(f"night/test_executor.py::test_{name}" for name in _STOPPED)),

@@ -33,12 +33,14 @@ def run_states(store: Store) -> list[object]:
 
 
 def test_undo_run_item_id_undoes_that_item_alone(store: Store) -> None:
-    _, plan, run = apply_plan(store)
+    world, plan, run = apply_plan(store)
     item = next(i for i in plan.items if i.decision != "review")
     with pytest.raises(Refused, match="is an item, and has no parts"):
         undo_run(store, item.id[:12], items=[item.id])
     undone = undo_run(store, item.id[:12])
     assert (undone.undo_of, undone.items, undone.operations) == (run, (item.id,), {item.operation: 1})
+    with pytest.raises(Refused, match=r"is undone already\.$"):
+        approve(store, world.slug, plan.plan_hash, approver="mara", items=[item.id])
     again = undo_run(store, item.id)
     assert (again.undo_of, again.items) == (run, ()), "an item that is undone already stays as it is"
 
