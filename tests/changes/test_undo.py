@@ -215,6 +215,26 @@ def claim_of_nobody(snapshot: Snapshot) -> Mutation:
     return mutation
 
 
+def test_undo_of_a_page_informs_followers_of_documents(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that are kept in step with documents are updated when an undo removes one."""
+    world = shared_edge()
+    load_world(store, world)
+    item = Item("digest_sessions", "write", page(snapshot_of(store, world)), risk="high")
+    _, plan = write_a_plan(store, world, items=[item])
+    run = apply_approval(store, approve(store, world.slug, plan.plan_hash, approver="mara").id)
+    wrote: list[tuple[object, bool]] = []
+
+    class Follower:
+        def before_write(self, *_: object) -> None: ...
+
+        def after_write(self, *given: Any, undo: bool = False) -> None:
+            wrote.append((sorted(given[-1]), undo))
+
+    monkeypatch.setattr("slowwave.night.undo.followers", lambda: (Follower(),))
+    assert undo_run(store, run.run_id).items == (item.id,)
+    assert wrote == [(["documents"], True)]
+
+
 def test_undo_of_undo_alias_that_an_agent_added_since_keeps_the_agents_row(store: Store) -> None:
     """A merge that is applied again needs its alias to exist, whoever inserted it."""
     world = shared_edge()
