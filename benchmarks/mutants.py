@@ -113,6 +113,7 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
     "slowwave.night.undo": (
         *("night/test_undo.py", "changes/test_undo.py::test_undo_of_a_page_informs_followers_of_documents"),
         *(f"night/test_executor.py::test_{name}" for name in _UNDONE),
+        "night/test_notices.py::test_whoever_keeps_something_beside_a_store_is_told_what_was_written",
     ),
 }
 """The tests of each module that is measured, below ``tests``; those that notice most come first."""
