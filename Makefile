@@ -117,8 +117,8 @@ bench-screening: $(VENV)/.installed ## secrets and orders to models that are fou
 bench-dates: $(VENV)/.installed ## relative dates that are written out rightly, wrongly or not at all; FILE=set adds one of duckling's form
 	$(BIN)/python -m benchmarks.dates $(FILE)
 
-bench-mutants: $(VENV)/.installed-dev ## a sample of small changes of code on which a plan's safety depends; MODULES=names, SAMPLE=number
-	$(BIN)/python -m benchmarks.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES)
+bench-mutants: $(VENV)/.installed-dev ## a sample of small changes of code on which a plan's safety depends; MODULES=names, SAMPLE=number, SEED=number
+	$(BIN)/python -m benchmarks.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(MODULES)
 
 bench-graphs: $(VENV)/.installed-dev ## PageRank and communities of a million nodes, beside networkx
 	$(BIN)/python -m benchmarks.graphs
