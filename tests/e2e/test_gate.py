@@ -96,7 +96,7 @@ class Ui:
         found = self.ask(query % "status", job=job)
         states = [run["status"] for run in found["runsOrError"]["results"]] if found else []
         if "FAILURE" in states:
-            # Asked only now, because the server reads all events of a night for each answer.
+            # Asked only now, because the server reads all events of a night for such an answer.
             events = """eventConnection(limit: 1000) { events { ... on ExecutionStepFailureEvent { message error { message
                 cause { message } } } ... on RunFailureEvent { message } } }"""
             runs = self.ask(query % events, job=job)["runsOrError"]["results"]
@@ -150,7 +150,7 @@ def ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ui]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
-        with httpx.Client(timeout=20, trust_env=False) as client:
+        with httpx.Client(timeout=20, limits=httpx.Limits(max_keepalive_connections=0)) as client:
             running = Ui(f"http://127.0.0.1:{port}", store, client)
             wait_for("the UI", lambda: running.ask("{ version }"), process=process, log=tmp_path / "dev.log")
             yield running
