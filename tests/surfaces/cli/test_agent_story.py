@@ -84,7 +84,7 @@ def test_an_agent_remembers_contradicts_and_corrects_itself_and_forgets(store: S
     code, out, _ = run("why", "harbour", claims[0])
     assert (code, "The review of Rowan takes 40 days." in out) == (0, True)
     assert (
-        "said again" in out,
+        "stated again" in out,
         "contradicted" in out,
         "Measured in May." in out,
         "over mcp" in out or "mcp" in out,
