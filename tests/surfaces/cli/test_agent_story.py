@@ -98,7 +98,7 @@ def test_an_agent_remembers_contradicts_and_corrects_itself_and_forgets(store: S
     assert (code, "pot" in out, "forgotten on" in out, "She asked for it" in out) == (0, False, True, True)
 
     code, out, _ = run("night", "harbour", "--ops", "canonical_pages")
-    assert (code, "awaiting_approval" in out) == (0, True), out
+    assert (code, "awaiting approval" in out) == (0, True), out
     code, out, _ = run("plans", "diff", "harbour")
     assert (code, bool(re.search(r"\+ .*The review of Rowan takes 60 days\.", out)), "spare key" in out) == (
         0,
