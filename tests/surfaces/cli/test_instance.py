@@ -121,7 +121,7 @@ def test_a_real_instance_whose_database_is_not_there_is_no_obstacle(run: Run, st
     slug = new_world(store).slug
     code, out, err = run("night", slug)
     assert code == 0
-    assert "awaiting_approval" in out
+    assert "awaiting approval" in out
     assert "not reported to Dagster" in err
     assert "hunter2" not in err
 
