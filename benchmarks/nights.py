@@ -47,8 +47,6 @@ from slowwave.text.tokens import count
 
 DATA: Final = Path(__file__).parents[2] / "shared" / "data"
 PAGE: Final = Path(__file__).parents[1] / "docs" / "nights.md"
-README: Final = PAGE.parents[1] / "README.md"
-BRIEF: Final = ("after", "Recall@10", "MRR", "stale among ten", "answers untold", "tokens")
 MARKS: Final = ("<!-- nights -->", "<!-- end of nights -->")
 ANSWERS: Final = Path(__file__).with_name("memorybank_answers.json")
 K: Final = 10
@@ -323,12 +321,6 @@ def measured(data: Path | None, many: int, count: int, say: Callable[[str], None
     return [Part(t.name, SAYS, HEADER, nights(store, t, count, embedder, say)) for t in trials]
 
 
-def _ends(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Before, after the last night, and the controls."""
-    last = max(k for k, row in enumerate(rows) if row[0].startswith("night"))
-    return [rows[0], *rows[last:]]
-
-
 def main() -> None:
     """Measure on an embedded server of its own, in a temporary home."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.nights", description=__doc__)
@@ -348,21 +340,6 @@ def main() -> None:
             server.stop(Path(home))
     show(found, Console(width=150))
     if given.write:
-        short = [
-            Part(
-                p.title,
-                "Of memories alone; stale rows tell a value that is over.",
-                BRIEF,
-                [[row[0], *row[3:6], *row[9:11]] for row in _ends(p.rows)],
-            )
-            for p in found
-        ]
-        put(
-            short,
-            README,
-            MARKS,
-            f"Measured on {datetime.now(UTC):%Y-%m-%d} at commit {commit()}: [docs/nights.md](docs/nights.md).",
-        )
         put(found, PAGE, MARKS, f"Measured on {datetime.now(UTC):%Y-%m-%d} at commit {commit()}.")
 
 
