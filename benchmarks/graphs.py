@@ -289,19 +289,15 @@ def markdown(figures: Figures) -> str:
     lines = [
         "# Graphs",
         "",
+        "How fast are PageRank and community detection on large graphs, compared with networkx? `python -m benchmarks.graphs --write` "
+        f"writes this page. Each case is one process and, up to {REPEATED:,} nodes, the median of three runs (networkx: one). Seconds "
+        "are those of the call, which includes reading the ids; peak is the resident memory of the whole process. The load includes "
+        "other work on the machine: compare ratios and CPU, not wall seconds.",
+        "",
         "`slowwave.matching.graphs.pagerank(nodes, source, target, weight=None, damping=0.85)` and "
-        "`slowwave.matching.graphs.communities(nodes, source, "
-        "target, weight=None, resolution=1.0, seed=0)` take arrays of ids: strings, integers, UUIDs or any other hashable values, all "
-        "of one type. Ranks are those of networkx: the mass of nodes without a way out is spread evenly. Communities are those of "
-        "the Leiden algorithm (graspologic-native): the same graph and seed give the same labels, in whatever order nodes and edges come.",
-        "",
-        "The night's operation `community_summaries` compares tonight's communities with those that have a summary "
-        "(`slowwave.matching.graphs`): where boundaries are worth less than 1 % of the modularity around them, those of last night stand.",
-        "",
-        "Written by `python -m benchmarks.graphs --write`. Each case is a process of its own and, up to "
-        f"{REPEATED:,} nodes, the median of three runs (networkx: one). Seconds are those of the call, which reads the ids as well; "
-        "peak is the resident memory of the whole process, libraries, graph and ids included. The load is that of other work on the "
-        "machine too: compare ratios and CPU, not wall seconds.",
+        "`slowwave.matching.graphs.communities(nodes, source, target, weight=None, resolution=1.0, seed=0)` take arrays of ids of one "
+        "hashable type. Ranks equal those of networkx. Communities come from the Leiden algorithm (graspologic-native): the same graph "
+        "and seed give the same labels, whatever the order of nodes and edges.",
         "",
         f"Machine: {environment}.",
     ]
