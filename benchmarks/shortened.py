@@ -46,7 +46,7 @@ def _parts(entry: dict[str, Any]) -> list[str]:
     parts += ["<details>", f"<summary>Tokens: {sizes}</summary>", ""]
     before = ""
     for stage, text in told.items():
-        parts += [f"{stage.capitalize()}:", "", *(["as before."] if text == before else ["~~~~text", text, "~~~~"]), ""]
+        parts += [f"{stage.capitalize()}:", "", *(["as before."] if text == before else ["````text", text, "````"]), ""]
         before = text
     return [*parts, "</details>", ""]
 
