@@ -31,7 +31,7 @@ from benchmarks.machine import load, machine, peak_mb
 from benchmarks.report import Part, show
 from slowwave.matching.graphs import communities, modularity, pagerank
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "graphs.md"
+PAGE: Final = Path(__file__).with_suffix(".md")
 EDGES: Final = 5
 """Edges a node."""
 GROUP: Final = 200
@@ -284,7 +284,7 @@ def _expected_part(figures: Figures) -> Part:
 
 
 def markdown(figures: Figures) -> str:
-    """The page ``docs/graphs.md``."""
+    """The page ``benchmarks/graphs.md``."""
     environment = ", ".join(f"{name}: {value}" for name, value in figures.machine.items())
     lines = [
         "# Graphs",

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-PAGES: Final = (":(exclude,top)docs", ":(exclude,top)benchmarks/before.md", ":(exclude,top)benchmarks/shortened.md")
+PAGES: Final = (":(exclude,top)docs", ":(exclude,top,glob)benchmarks/*.md")
 """Pathspecs that leave out the pages that benchmarks write."""
 
 

@@ -5,7 +5,7 @@ Both forms come from the same rows: rich tables on the terminal, Markdown in ``d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -19,6 +19,9 @@ AT: Final = 50_000
 """The size for which something is expected."""
 STEP_BY_STEP: Final = "The night with every operation, step by step"
 """Title of the table that only the terminal shows."""
+STEPS_TITLE: Final = "Steps"
+SHORTEST_SECONDS: Final = 0.3
+"""Wall seconds at the largest size below which a step is left out of the page; the terminal shows all."""
 
 _RATIOS: Final = (
     ("export", "reference: COPY to nowhere", "the same rows by COPY … TO STDOUT, bytes thrown away, nothing parsed"),
@@ -64,7 +67,7 @@ def markdown(figures: Figures) -> str:
         "How long does each step of a night take, and how much memory? `make bench` prints these tables, and `python -m benchmarks "
         "--write` writes this page. Each step ran once, alone, in its own process. CPU is the client's, without the server's; peak is "
         "the resident memory of the whole process, mapped files included. The load includes other work on the machine: compare ratios "
-        "and CPU, not wall seconds. Embedding is not included.",
+        "and CPU, not wall seconds. Embedding is not included, and steps under 0.3 s at the largest size are left out.",
         "",
         f"Machine: {machine}.",
         "",
@@ -77,8 +80,15 @@ def markdown(figures: Figures) -> str:
         lines += ["", f"## {part.title}", "", part.says, ""]
         lines.append("| " + " | ".join(part.header) + " |")
         lines.append("| --- |" + " ---: |" * (len(part.header) - 1))
-        lines += ["| " + " | ".join(row) + " |" for row in part.rows]
+        rows = [row for row in part.rows if part.title != STEPS_TITLE or not _is_short(row, len(figures.sizes))]
+        lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def _is_short(row: Sequence[str], sizes: int) -> bool:
+    """Return whether a step took less than ``SHORTEST_SECONDS`` at the largest size."""
+    wall = row[3 * sizes - 2]
+    return bool(wall) and float(wall) < SHORTEST_SECONDS
 
 
 def _planted(figures: Figures) -> str:
@@ -100,7 +110,7 @@ def _steps(figures: Figures) -> Part:
         for a, b in pairwise(figures.sizes):
             row.append(_quotient(by_size, b, by_size, a, lambda m: m.wall))
         rows.append(row)
-    return Part("Steps", f"Growth is that of wall seconds. {_did(figures)}", header, rows)
+    return Part(STEPS_TITLE, f"Growth is that of wall seconds. {_did(figures)}", header, rows)
 
 
 def _did(figures: Figures) -> str:
