@@ -51,7 +51,7 @@ MARKS: Final = ("<!-- nights -->", "<!-- end of nights -->")
 ANSWERS: Final = Path(__file__).with_name("memorybank_answers.json")
 K: Final = 10
 
-CONTROLS: Final = ("random memories left out", "the newest memories kept")
+CONTROLS: Final = ("control: random memories deleted", "control: only the newest kept")
 _KINDS: Final = ("episodic", "semantic", "procedural", "working", "event", "claim", "topic", "summary")
 
 
@@ -94,12 +94,12 @@ class Figures:
 WHERE: Final[Mapping[str, SearchScope]] = {"memories": SearchScope(type=_KINDS), "all": SearchScope()}
 HEADER: Final = (
     *("after", "items", "asked", "Recall@10", "MRR", "stale", "Recall@10 of all", "MRR of all", "stale of all"),
-    *("untold", "tokens", "to the answer"),
+    *("no answer", "tokens", "to the answer"),
 )
 SAYS: Final = (
-    "Recall@10, MRR and stale rows among ten are of memories alone, then of all that is searched, passages too. Untold: questions "
-    "whose answer no memory tells that search finds. Tokens: of the memories that search finds. To the answer: "
-    "tokens that are read until one answers, best first, of questions whose answer is among ten. Asked: items that are left to a person."
+    "Recall@10, MRR and stale rows among ten are those of memories alone, then of everything that is searched, with passages. No answer: "
+    "questions that no stored memory answers. Tokens: of the memories that search finds. To the answer: tokens up to the first answer, for "
+    "questions with an answer among ten. Asked: items that are questions."
 )
 
 
