@@ -405,15 +405,18 @@ def test_a_run_is_cancelled_between_batches_and_can_be_resumed(store: Store) -> 
 @pytest.mark.parametrize(
     ("value", "disabled"), [("1", True), ("yes", True), ("0", False), ("no", False), ("False", False), ("", False)]
 )
-def test_the_kill_switch(store: Store, monkeypatch: pytest.MonkeyPatch, value: str, disabled: bool) -> None:
+@pytest.mark.parametrize("variable", ["SLOWWAVE_DISABLE_APPLY", "KHORA_DREAM_DISABLE_APPLY"])
+def test_the_kill_switch(
+    store: Store, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, disabled: bool
+) -> None:
     """Any value but none, empty, 0, false and no stops apply and undo before anything is written."""
-    monkeypatch.setenv("SLOWWAVE_DISABLE_APPLY", value)
-    assert apply_disabled() is disabled
+    monkeypatch.setenv(variable, value)
+    assert apply_disabled() == (variable if disabled else "")
     if not disabled:
         return
     world, _, _, approval = approved(store)
     before = digest(store, world.slug)
-    with pytest.raises(DreamApplyDisabled, match="SLOWWAVE_DISABLE_APPLY"):
+    with pytest.raises(DreamApplyDisabled, match=variable):
         apply_approval(store, approval.id)
     assert digest(store, world.slug) == before
 

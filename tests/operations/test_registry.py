@@ -81,9 +81,9 @@ def test_each_stands_behind_what_it_names() -> None:
 @pytest.mark.parametrize(
     ("some", "said"),
     [
-        ((made("a", after=("b",)), made("b", after=("a",))), "a, b stand behind each other"),
-        ((made("a", after=("b",)),), "in tests is to stand after b, and there is no such audit"),
-        ((made("a", after=("b",)), made("b", "planner")), "in tests is to stand after b, and there is no such audit"),
+        ((made("a", after=("b",)), made("b", after=("a",))), "a, b name each other in after"),
+        ((made("a", after=("b",)),), "in tests names b in after, and there is no such audit"),
+        ((made("a", after=("b",)), made("b", "planner")), "in tests names b in after, and there is no such audit"),
     ],
 )
 def test_a_place_that_cannot_be_is_refused(some: tuple[Operation[Any], ...], said: str) -> None:

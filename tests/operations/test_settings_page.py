@@ -12,8 +12,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_page_is_the_model() -> None:
-    """Renew it with `python -m slowwave.operations.settings_page > docs/settings.md`."""
-    assert (DOCS / "settings.md").read_text() == page()
+    assert (DOCS / "settings.md").read_text() == page(), "docs/settings.md is out of date. Run `make docs`."
 
 
 def test_every_counterpart_exists_and_every_difference_has_a_reason() -> None:
@@ -36,4 +35,8 @@ def test_every_setting_of_khora_that_has_our_name_is_ours() -> None:
 
 def test_every_setting_has_a_reason() -> None:
     """A setting is named by another system, or its declaration states who changes it; others become constants."""
-    assert [name for name in settings() if not reason(name)] == []
+    missing = [name for name in settings() if not reason(name)]
+    assert not missing, (
+        f"No reason is given for {missing}. State in the Field of each who changes it and why: "
+        'json_schema_extra={"why": "…"}. A value that no user changes is a constant.'
+    )
