@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scripts.settings_page import settings
 from slowwave.matching.match import match
 from slowwave.models.endpoint import EndpointChat
 from slowwave.night.night import run_night
@@ -31,7 +32,6 @@ from slowwave.operations.planners.recompute_centroids import centroid_decision
 from slowwave.operations.planners.resolve_conflicts import resolve_conflicts
 from slowwave.operations.scoring import worth
 from slowwave.operations.setting_names import change_settings
-from slowwave.operations.settings_page import settings
 from slowwave.search.model_help import day_budget
 from slowwave.search.request import known_namespace
 from slowwave.snapshots.snapshot import Snapshot

@@ -1,4 +1,4 @@
-"""Generate the documentation pages of settings and operations from the declarations in the code."""
+"""Generate ``docs/settings.md`` and the table of ``docs/operations.md`` from the declarations in the code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from slowwave.store.settings import KHORA_SETTINGS, Settings
 # ``docs/settings.md``: every setting from the model itself, those of each operation, and the equivalents of the settings of five earlier
 # systems.
 #
-# ``python -m slowwave.operations.settings_page`` prints the page; a test compares it with the file.
+# ``python -m scripts.settings_page`` prints the page; a test compares it with the file.
 
 
 class Seed(NamedTuple):
@@ -271,7 +271,7 @@ _HEAD: Final = """\
 Environment variables `SLOWWAVE_…`; a namespace's own `settings` (JSON in `memory.namespaces`) go on top, except addresses, paths
 and `pages_git`. A plan's hash covers them. Unknown names have no effect: `slowwave doctor` and every night name them with the nearest known
 name, and a night refuses a misspelt operation or option. `slowwave namespace set NAMESPACE KEY=VALUE` changes a namespace's own, such as
-`operations.prune_edges.half_life_days=30`. This page is made from the settings model: `python -m slowwave.operations.settings_page`.
+`operations.prune_edges.half_life_days=30`. This page is made from the settings model: `python -m scripts.settings_page`.
 
 A setting exists because a system that Slowwave replaces has it, or because users differ in it; the last column states which. All other
 values are constants in the code.
@@ -371,7 +371,7 @@ def _code(name: str) -> str:
 
 # The table of operations in ``docs/operations.md``, generated from their declarations.
 #
-# ``python -m slowwave.operations.settings_page docs/operations.md`` renews it between its marks; a test compares it with the file.
+# ``python -m scripts.settings_page docs/operations.md`` renews it between its marks; a test compares it with the file.
 
 MARKS: Final = ("<!-- operations -->", "<!-- end of operations -->")
 
