@@ -52,9 +52,7 @@ def answers() -> Iterator[Callable[[Writes], Server]]:
 
 def lines(server: Server) -> tuple[list[str], dict[str, int | float]]:
     """What the digest of the day tells, and the numbers of the report."""
-    inputs = replace(
-        make_inputs(sessions_snapshot([SAID])), consolidator=EndpointChat(server.url, "writer")
-    )
+    inputs = replace(make_inputs(sessions_snapshot([SAID])), consolidator=EndpointChat(server.url, "writer"))
     found = digest_sessions(inputs)
     quotes: list[Any] = [q for i in found.items if "daily" in str(i.evidence["path"]) for q in i.evidence["quotes"]]  # type: ignore[attr-defined]
     return [str(q["text"]) for q in quotes], dict(found.report.numbers)
