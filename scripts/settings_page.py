@@ -268,10 +268,11 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
 _HEAD: Final = """\
 # Settings
 
-Environment variables `SLOWWAVE_…`; a namespace's own `settings` (JSON in `memory.namespaces`) go on top, except addresses, paths
-and `pages_git`. A plan's hash covers them. Unknown names have no effect: `slowwave doctor` and every night name them with the nearest known
-name, and a night refuses a misspelt operation or option. `slowwave namespace set NAMESPACE KEY=VALUE` changes a namespace's own, such as
-`operations.prune_edges.half_life_days=30`. This page is made from the settings model: `python -m scripts.settings_page`.
+How do you change a setting? Set its environment variable for every process, or its value for one namespace with `slowwave namespace set
+NAMESPACE KEY=VALUE`, such as `operations.prune_edges.half_life_days=30`. The value of a namespace takes precedence. Addresses, folders,
+schedules and `pages_git` are variables only. The hash of a plan covers the settings on which it is based. `slowwave doctor` and every night
+name unknown settings with the nearest known name, and a night refuses a misspelt operation or option. `python -m scripts.settings_page`
+writes this page.
 
 A setting exists because a system that Slowwave replaces has it, or because users differ in it; the last column states which. All other
 values are constants in the code.
@@ -283,7 +284,7 @@ values are constants in the code.
 _OPERATIONS: Final = """
 ## Operations
 
-The switch makes an operation part of a night for which nobody names operations (`--ops`). The lines below it are its options. In a
+The switch makes an operation part of a night without `--ops`. The lines below it are its options. In a
 namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {"census": {"enabled": false}}}`.
 
 | Operation | Kind | Switch or option | Default | khora's names for it; why an option can be set |
@@ -293,7 +294,7 @@ namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {
 _SEEDS: Final = """
 ## Coming from another system
 
-What its settings are called here; where there is none, why.
+The names of its settings in Slowwave, or the reason if there is none.
 """
 
 

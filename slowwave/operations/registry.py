@@ -177,8 +177,12 @@ WEEKLY: Final = "weekly"
 
 
 def weekly(settings: Settings) -> frozenset[str]:
-    """Return the operations that the settings switch on, and the weekly ones."""
-    return frozenset(name for name, made in operations().items() if made.weekly or made.is_on(settings))
+    """Return the operations that the settings switch on, and the weekly ones that they do not switch off."""
+    return frozenset(
+        name
+        for name, made in operations().items()
+        if made.is_on(settings) or (made.weekly and settings.switch(name) is not False)
+    )
 
 
 def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:

@@ -219,8 +219,8 @@ def _refuse_keys(given: Mapping[str, object]) -> None:
         raise Refused(f"{wrong[0].finding} {wrong[0].remedy} Nothing was changed.")
     if kept := sorted(set(given) & OPERATORS):
         raise Refused(
-            f"{kept[0]} is an address or a folder, which only the variable {PREFIX}{kept[0].upper()} sets: whoever may write a "
-            "namespace's settings must not send its memory elsewhere. Nothing was changed."
+            f"{kept[0]} is set by the variable {PREFIX}{kept[0].upper()} alone: addresses, folders and schedules are the operator's, since "
+            "whoever may write a namespace's settings must not send its memory elsewhere. Nothing was changed."
         )
 
 

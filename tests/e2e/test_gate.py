@@ -1,7 +1,7 @@
 """The gate in a real browser: open the plan, click, sign, and see apply and the audits follow by themselves.
 
 Everything is real: ``slowwave dev`` with its daemon, its server and its sensors. ``SLOWWAVE_SCREENSHOTS=folder`` keeps the
-pictures that the README and docs/dagster.md show.
+pictures that docs/dagster.md shows.
 """
 
 from __future__ import annotations

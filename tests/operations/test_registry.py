@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SettingsError
-from slowwave.operations import khora_kinds, operations, weekly_operations
+from slowwave.operations import khora_kinds, operations, weekly, weekly_operations
 from slowwave.operations.operation import FIRST, Operation
 from slowwave.operations.registry import PACKAGES, in_order
 from slowwave.plans.permitted import Permit
@@ -99,3 +99,10 @@ def test_an_operation_without_a_setting_has_a_switch_of_its_own(monkeypatch: pyt
     monkeypatch.setenv("SLOWWAVE_OPERATIONS__ONE__ENABLED", "false")
     assert (on.variable, on.is_on(Settings())) == ("SLOWWAVE_OPERATIONS__ONE__ENABLED", False)
     assert off.is_on(Settings.for_namespace({"operations": {"two": {"enabled": True}}}))
+
+
+def test_weekly_operation_that_is_switched_off_does_not_run_on_the_weekly_night() -> None:
+    by_default = weekly(Settings.for_namespace({}))
+    assert "community_summaries" in weekly_operations() & by_default
+    off = {"operations": {"community_summaries": {"enabled": False}}}
+    assert by_default - weekly(Settings.for_namespace(off)) == {"community_summaries"}

@@ -144,7 +144,7 @@ def test_on_the_store_a_second_night_has_nothing_to_do(store: Store) -> None:
 
 
 def test_passage_of_a_speaker_is_embedded_with_the_name_and_records_it(store: Store) -> None:
-    """J19: an applied item leaves the vector as an import would, so that `slowwave namespace reembed` does not make it again; undo removes it."""
+    """J19: an applied item leaves the vector as an import would, so that `namespace reembed` does not make it again; undo removes it."""
     import slowwave
 
     remember(

@@ -171,7 +171,7 @@ def test_config_of_a_call_changes_its_plan_alone_and_is_kept_with_the_run(store:
     ("config", "message"),
     [
         ({f"operations.{OPS}.min_ded": 2}, "Did you mean min_dead"),
-        ({"judge_endpoint": "http://elsewhere.example"}, "only the variable SLOWWAVE_JUDGE_ENDPOINT"),
+        ({"judge_endpoint": "http://elsewhere.example"}, "by the variable SLOWWAVE_JUDGE_ENDPOINT alone"),
     ],
 )
 def test_config_of_a_call_with_a_key_that_it_cannot_set_is_refused(
