@@ -94,6 +94,12 @@ def opened(browser: Browser, entrance: Entrance, **context: Any) -> Page:
     return page
 
 
+def press(page: Page, key: str) -> None:
+    """Press a key once the page's script listens: a page that is still loading shows its text before that."""
+    page.wait_for_load_state()
+    page.keyboard.press(key)
+
+
 def test_an_address_from_elsewhere_leads_below_the_session(store: Store, chromium: Browser, entrance: Entrance) -> None:
     """In a browser that came in: a link to a plan as Dagster has it, the first page, a used link. In another: nowhere."""
     from playwright.sync_api import expect
@@ -130,41 +136,41 @@ def test_a_thousand_items_are_reviewed_by_keyboard_signed_once_and_taken_back(
     page = opened(chromium, entrance, viewport={"width": 1280, "height": 800})
     keys = 0
 
-    def press(key: str) -> None:
+    def counted_press(key: str) -> None:
         nonlocal keys
         keys += 1
-        page.keyboard.press(key)
+        press(page, key)
 
     begun = datetime.now(UTC)
     answers = "yynys"
     asked = MERGES + ARCHIVES
     for n in range(asked - ARCHIVES):
-        press(answers[n % len(answers)])
-    press("n")  # a slip
-    press("u")
+        counted_press(answers[n % len(answers)])
+    counted_press("n")  # a slip
+    counted_press("u")
     expect(page.locator("#told")).to_contain_text("Taken back")
-    press("a")  # the rest of its kind at once, with a sample first
+    counted_press("a")  # the rest of its kind at once, with a sample first
     expect(page.get_by_role("heading", name="All of this kind")).to_be_visible()
     page.get_by_role("button", name="Yes to all").focus()
-    press("Enter")
+    counted_press("Enter")
     expect(page.locator("[data-count=open]").first).to_have_text("0")
     page.get_by_role("link", name="Sign…").focus()
-    press("Enter")
+    counted_press("Enter")
     expect(page.locator("[data-covered=decided]")).to_have_count(DECIDED)
     box = page.get_by_role("checkbox", name=f"Also approve the {DECIDED} items that planners decided")
     expect(box).not_to_be_checked()
     part = page.locator("summary").filter(has_text=f"101–200 of {DECIDED}")
     part.focus()
-    press("Enter")
+    counted_press("Enter")
     expect(page.locator("[data-covered=decided]").nth(150)).to_be_visible()
     box.focus()
-    press("Space")
+    counted_press("Space")
     page.get_by_role("button", name="Sign plan").focus()
-    press("Enter")
+    counted_press("Enter")
     expect(page.get_by_role("heading", name="What was signed")).to_be_visible()
     signed = datetime.now(UTC)
     page.get_by_role("button", name="Apply now").focus()
-    press("Enter")
+    counted_press("Enter")
     undo = page.get_by_role("button", name="Undo this run")
     expect(undo).to_be_visible()
     applied = datetime.now(UTC)
@@ -179,7 +185,7 @@ def test_a_thousand_items_are_reviewed_by_keyboard_signed_once_and_taken_back(
     assert ask(store, left, plan.plan_hash) == [(said.count("s"),)]
 
     undo.focus()
-    press("Enter")
+    counted_press("Enter")
     expect(page.get_by_text("Nothing of it stands")).to_be_visible()
     assert ask(store, "SELECT id, name, description, invalidated_at FROM memory.entities ORDER BY id") == before
     with capsys.disabled():
@@ -197,18 +203,18 @@ def test_what_looks_decided_is_offered_as_soon_as_it_does(store: Store, chromium
     page = opened(chromium, entrance)
     offer = page.locator("#decided")
     expect(offer).to_be_hidden()
-    page.keyboard.press("d")
+    press(page, "d")
     expect(page.locator("#told")).to_have_text("Nothing looks decided yet.")
     for _ in range(6):
-        page.keyboard.press("y")
+        press(page, "y")
     expect(offer).to_have_text(re.compile("^12 look decided"))
-    page.keyboard.press("d")
+    press(page, "d")
     expect(page.get_by_role("heading", name="12 look decided: yes")).to_be_visible()
     page.get_by_role("button", name="Yes to all 12").focus()
-    page.keyboard.press("Enter")
+    press(page, "Enter")
     expect(page.locator("[data-count=yes]")).to_have_text("18")
     expect(offer).to_be_hidden()
-    page.keyboard.press("u")
+    press(page, "u")
     expect(page.locator("[data-count=yes]")).to_have_text("6")
     until(lambda: ask(store, "SELECT count(*) FROM night.review_drafts WHERE verdict = 'none'") == [(12,)])
 
@@ -226,16 +232,16 @@ def test_cluster_of_four_statements_is_settled_in_one_session_of_the_page(
     expect(buttons).to_have_text(["This one 1", "The other one 2", "Both stay b", "Both end 0", "Skip s"])
     expect(page.locator("#session [data-follows]")).to_have_count(plan.counts["deferred"])
     for _ in plan.questions:
-        page.keyboard.press("b")
+        press(page, "b")
     page.wait_for_url(lambda url: plan.hash not in url, timeout=240_000)
-    page.keyboard.press("2")
+    press(page, "2")
     saved = page.locator("[data-plan]:not([aria-busy=true])")
     expect(saved).to_be_visible()
     assert len(ask(store, "SELECT 1 FROM night.review_drafts WHERE amended IS NOT NULL")) == 1
     while page.locator("#queue a[data-verdict=open]").count():
-        page.keyboard.press("1")
-        page.keyboard.press(
-            "1"
+        press(page, "1")
+        press(
+            page, "1"
         )  # pressed while the answer is saved or the page moves: it never answers the same question again
         expect(saved).to_be_visible()
         page.wait_for_load_state()  # the page may have led to the questions that follow, whose list must be there to be counted
@@ -257,20 +263,20 @@ def test_two_people_review_one_plan_in_two_browsers(store: Store, chromium: Brow
 
     plant(store, hostile=True)
     first, second = opened(chromium, entrance), opened(chromium, entrance)
-    first.keyboard.press("y")
+    press(first, "y")
     expect(first.locator("#told")).to_contain_text("yes. Next")
     until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts")) == 1)
     second.evaluate("dispatchEvent(new Event('focus'))")
     expect(second.locator("[data-count=yes]")).to_have_text("1")
     expect(second.locator("#told")).to_have_text("Answered meanwhile: yes, mara.")
-    second.keyboard.press("j")
-    second.keyboard.press("n")
+    press(second, "j")
+    press(second, "n")
     expect(second.locator("#queue a[aria-current]")).to_be_focused()
     expect(second.locator("[data-count=open]").first).to_have_text("13")
     until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts")) == 2)
     for page in (first, second):
         for _ in range(14):
-            page.keyboard.press("j")
+            press(page, "j")
         assert page.title() == "harbor · Slowwave"
         page.context.close()
 
@@ -283,26 +289,26 @@ def test_what_is_typed_is_no_verdict_and_single_keys_can_be_turned_off(
 
     plant(store)
     page = opened(chromium, entrance)
-    page.keyboard.press("/")
+    press(page, "/")
     page.keyboard.type("yuki ny")
     expect(page.locator("#search")).to_have_value("yuki ny")
     rows = page.locator("#queue a[data-item]:visible")
     expect(rows).to_have_count(0)
-    page.keyboard.press("Escape")
+    press(page, "Escape")
     expect(rows).to_have_count(15)
     page.locator("#note").focus()
     page.keyboard.type("yes, nobody else")
-    page.keyboard.press("Enter")
-    page.keyboard.press("n")
+    press(page, "Enter")
+    press(page, "n")
     until(lambda: ask(store, "SELECT verdict, note FROM night.review_drafts") == [("no", "yes, nobody else")])
     expect(page.locator("#note")).to_have_value("")
-    page.keyboard.press("?")
+    press(page, "?")
     dialog = page.get_by_role("dialog", name="Keys")
     expect(dialog).to_be_visible()
-    page.keyboard.press("y")
+    press(page, "y")
     dialog.get_by_role("checkbox").uncheck()
     dialog.get_by_role("button", name="Close").click()
-    page.keyboard.press("y")
+    press(page, "y")
     page.get_by_role("button", name="Skip").click()
     until(lambda: ask(store, "SELECT verdict FROM night.review_drafts ORDER BY id") == [("no",), ("skip",)])
 
@@ -355,7 +361,7 @@ def test_it_can_be_read_at_every_width_and_by_its_contrast(store: Store, chromiu
         page.goto(f"{below}/plans/{plan.plan_hash}")
         seen: list[str] = []
         for _ in range(12):
-            page.keyboard.press("Tab")
+            press(page, "Tab")
             name, outline = page.evaluate(
                 "[document.activeElement.id, getComputedStyle(document.activeElement).outlineStyle]"
             )
