@@ -117,8 +117,8 @@ bench-screening: $(VENV)/.installed ## secrets and orders to models that are fou
 bench-dates: $(VENV)/.installed ## relative dates that are written out rightly, wrongly or not at all; FILE=set adds one of duckling's form
 	$(BIN)/python -m benchmarks.dates $(FILE)
 
-bench-mutants: $(VENV)/.installed-dev ## a sample of small changes of code on which a plan's safety depends; MODULES=names, SAMPLE=number
-	$(BIN)/python -m benchmarks.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES)
+bench-mutants: $(VENV)/.installed-dev ## a sample of small changes of code on which a plan's safety depends; MODULES=names, SAMPLE=number, SEED=number
+	$(BIN)/python -m benchmarks.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(MODULES)
 
 bench-graphs: $(VENV)/.installed-dev ## PageRank and communities of a million nodes, beside networkx
 	$(BIN)/python -m benchmarks.graphs
@@ -147,8 +147,8 @@ screenshots: $(VENV)/.installed-dev chromium ## the pictures of the docs, from t
 		status-light-1280 status-dark-1280 plan-dark-1280 review-light-1280 review-dark-1280 rules-light-1280; do cp $$folder/$$name.png docs/images/ || exit 1; done && rm -r $$folder
 
 docs: $(VENV)/.installed ## renew the pages that are made from code: the table in docs/operations.md, docs/settings.md
-	$(BIN)/python -m slowwave.operations.settings_page docs/operations.md
-	$(BIN)/python -m slowwave.operations.settings_page > docs/settings.md
+	$(BIN)/python -m scripts.settings_page docs/operations.md
+	$(BIN)/python -m scripts.settings_page > docs/settings.md
 
 site: $(VENV)/.installed-dev ## docs/ as a site with search and references, in site/: python3 -m http.server -d site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

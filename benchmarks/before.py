@@ -27,7 +27,7 @@ from benchmarks.report import Part, put, show
 from benchmarks.speed import ROOT, Figures, Workbench
 from slowwave.store.server import create_database
 
-PAGE: Final = ROOT / "docs" / "benchmarks-before.md"
+PAGE: Final = ROOT / "benchmarks" / "before.md"
 MARKS: Final = ("<!-- figures -->", "<!-- /figures -->")
 KINDS: Final = ("gc_references", "merge", "dedupe_memories", "prune_edges", "purge_expired")
 """Planners whose items are applied and undone."""

@@ -31,7 +31,7 @@ from benchmarks.machine import load, machine, peak_mb
 from benchmarks.report import Part, show
 from slowwave.matching.graphs import communities, modularity, pagerank
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "graphs.md"
+PAGE: Final = Path(__file__).with_suffix(".md")
 EDGES: Final = 5
 """Edges a node."""
 GROUP: Final = 200
@@ -284,24 +284,20 @@ def _expected_part(figures: Figures) -> Part:
 
 
 def markdown(figures: Figures) -> str:
-    """The page ``docs/graphs.md``."""
+    """The page ``benchmarks/graphs.md``."""
     environment = ", ".join(f"{name}: {value}" for name, value in figures.machine.items())
     lines = [
         "# Graphs",
         "",
+        "How fast are PageRank and community detection on large graphs, compared with networkx? `python -m benchmarks.graphs --write` "
+        f"writes this page. Each case is one process and, up to {REPEATED:,} nodes, the median of three runs (networkx: one). Seconds "
+        "are those of the call, which includes reading the ids; peak is the resident memory of the whole process. The load includes "
+        "other work on the machine: compare ratios and CPU, not wall seconds.",
+        "",
         "`slowwave.matching.graphs.pagerank(nodes, source, target, weight=None, damping=0.85)` and "
-        "`slowwave.matching.graphs.communities(nodes, source, "
-        "target, weight=None, resolution=1.0, seed=0)` take arrays of ids: strings, integers, UUIDs or any other hashable values, all "
-        "of one type. Ranks are those of networkx: the mass of nodes without a way out is spread evenly. Communities are those of "
-        "the Leiden algorithm (graspologic-native): the same graph and seed give the same labels, in whatever order nodes and edges come.",
-        "",
-        "The night's operation `community_summaries` compares tonight's communities with those that have a summary "
-        "(`slowwave.matching.graphs`): where boundaries are worth less than 1 % of the modularity around them, those of last night stand.",
-        "",
-        "Written by `python -m benchmarks.graphs --write`. Each case is a process of its own and, up to "
-        f"{REPEATED:,} nodes, the median of three runs (networkx: one). Seconds are those of the call, which reads the ids as well; "
-        "peak is the resident memory of the whole process, libraries, graph and ids included. The load is that of other work on the "
-        "machine too: compare ratios and CPU, not wall seconds.",
+        "`slowwave.matching.graphs.communities(nodes, source, target, weight=None, resolution=1.0, seed=0)` take arrays of ids of one "
+        "hashable type. Ranks equal those of networkx. Communities come from the Leiden algorithm (graspologic-native): the same graph "
+        "and seed give the same labels, whatever the order of nodes and edges.",
         "",
         f"Machine: {environment}.",
     ]

@@ -9,8 +9,12 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import numpy as np
+
+PAGES: Final = (":(exclude,top)docs", ":(exclude,top,glob)benchmarks/*.md")
+"""Pathspecs that leave out the pages that benchmarks write."""
 
 
 def machine() -> dict[str, str]:
@@ -38,7 +42,7 @@ def commit() -> str:
     head = git("rev-parse", "--short=7", "HEAD").stdout.strip()
     if not head:
         return "unknown"
-    return head + "+" * bool(git("diff", "--quiet", "HEAD", "--", ":/", ":(exclude,top)docs").returncode)
+    return head + "+" * bool(git("diff", "--quiet", "HEAD", "--", ":/", *PAGES).returncode)
 
 
 def load() -> str:

@@ -200,7 +200,7 @@ def _review(trials: Sequence[Trial]) -> Part:
         "between the two clusters of a review pair, which one answer settles. After review: pairs within clusters once the right ones of "
         "them are accepted. Bold: recall under that of the tf-idf cosine at the threshold of its best F1."
     )
-    return Part("Merges and review, beside a tf-idf cosine", says, header, rows)
+    return Part("Merges and review, compared with a tf-idf cosine", says, header, rows)
 
 
 def _costs(trials: Sequence[Trial]) -> Part:

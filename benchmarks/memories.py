@@ -238,17 +238,19 @@ def quality(folder: Path) -> list[Part]:
     sets |= {"incidents, unseen": told(UNSEEN)}
     return [
         _judged_part(
-            "Contradictions", "Pairs of sentences about one thing; a contradiction must never merge.", judge(pairs)
+            "Contradictions", "Pairs of sentences about the same thing. A contradiction must never merge.", judge(pairs)
         ),
         _judged_part(
-            "Told again",
-            "Statements of conversations, changed here: in another form, which may merge, or otherwise, which must not.",
+            "Reworded statements",
+            "Statements of conversations, changed by rules: *same* in another form, which may merge, and *other* with another meaning, "
+            "which must not.",
             judge(retold([s for s in sentences if not s.endswith("?")])),
         ),
         Part(
             "Clusters",
-            "Short requests by what they ask for, and incidents told four times each among others of their kind: which of them the "
-            "summaries of one night of consolidate_clusters stand for, at default settings but for the cap of what a plan may retire.",
+            "Short requests with the same intent, and incidents that are described four times each, among others of their kind. Coverage "
+            "is the share of them that the summaries of one night of `consolidate_clusters` replace, at default settings without the limit "
+            "on retired rows.",
             ["texts", "model", "summaries", "purity", "coverage", "rows of no cluster"],
             [
                 [name, model, str(c.groups), f"{c.purity:.3f}", f"{c.coverage:.3f}", str(c.foreign)]

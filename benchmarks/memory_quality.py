@@ -184,7 +184,10 @@ def labelled(folder: Path) -> list[Part]:
         scored = dates.score(path)
         shares = [f"{share:.3f}" for share in scored.shares().values()]
         header = ["set", "relative dates", "right", "wrong", "missed"]
-        says = "Right: the very days, or an interval that holds them or begins with them. The set looks forward; memories look back."
+        says = (
+            "Right: the exact days, or an interval that contains them or begins with them. The set is about the future, "
+            "memories are about the past."
+        )
         found.append(Part("Relative dates", says, header, [[path.stem, f"{scored.texts:,}", *shares]]))
     rows: list[list[str]] = []
     for name, texts in (("security_dev", screening.labelled(folder)), ("ordinary", screening.ordinary(folder))):
@@ -196,7 +199,7 @@ def labelled(folder: Path) -> list[Part]:
     found.append(
         Part(
             "Screening",
-            "Texts in which anything is found that is acted upon.",
+            "Texts in which screening finds something that it acts on.",
             ["set", "texts", "flagged", "share"],
             rows,
         )

@@ -53,6 +53,30 @@ _MEASURED: Final = (
     "mechanical_and_chosen_patterns_give_their_reason",
 )
 
+_STOPPED: Final = (
+    "the_kill_switch",
+    "the_kill_switch_stops_a_run_between_batches",
+    "a_read_only_namespace_is_never_written",
+    "there_is_no_apply_without_an_approval",
+)
+
+_FORGED_JOURNAL: Final = (
+    "a_forged_body_is_refused_and_other_items_come_back",
+    "the_image_of_a_purged_row_is_held_to_what_the_plan_saw",
+)
+
+_APPLIED: Final = (
+    "apply_does_what_was_simulated_and_undo_takes_it_back",
+    "a_stale_item_is_skipped_with_its_cell_and_the_rest_applies",
+    "an_item_that_the_database_refuses_fails_alone",
+)
+
+_UNDONE: Final = (
+    "undo_leaves_the_items_on_which_later_changes_stand_and_takes_back_all_others",
+    "undo_of_named_items_leaves_the_others",
+    "undo_last_after_a_run_without_changes_takes_the_run_before_it",
+)
+
 TESTS: Final[Mapping[str, tuple[str, ...]]] = {
     "slowwave.plans.permitted": ("plans/test_permitted.py",),
     "slowwave.plans.seal": ("plans/test_seal.py", "plans/test_permitted.py", "plans/test_scope.py"),
@@ -60,16 +84,36 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
         *("plans/test_items.py", "plans/test_seal.py", "changes/test_cells.py"),
         *(f"plans/test_decides_alone.py::test_{name}" for name in _MEASURED),
     ),
-    "slowwave.plans.gate": ("plans/test_gate.py", "plans/test_judgement.py", "plans/test_countersigning.py"),
+    "slowwave.plans.gate": (
+        *("plans/test_gate.py", "plans/test_judgement.py", "plans/test_countersigning.py"),
+        "plans/test_policies.py::test_nothing_is_approved_of_a_plan_that_leans_on_the_share_of_housekeeping",
+        "regressions/test_04_withdrawn_approvals.py::test_what_is_applied_or_revoked_is_not_revoked",
+        "night/test_undo.py::test_undo_run_item_id_undoes_that_item_alone",
+    ),
     "slowwave.plans.approval": (
-        *("plans/test_policies.py", "plans/test_countersigning.py", "regressions/test_04_withdrawn_approvals.py"),
-        "regressions/test_02_relabelled_items.py",
+        *("plans/test_approval.py", *(f"night/test_executor.py::test_{name}" for name in _STOPPED)),
+        *("plans/test_countersigning.py", "regressions/test_04_withdrawn_approvals.py"),
     ),
     "slowwave.changes.mutation": ("changes/test_mutation.py", "plans/test_items.py", "plans/test_seal.py", *_FORGED),
-    "slowwave.changes.apply": ("changes/test_merge_rows.py", "night/test_executor.py"),
-    "slowwave.changes.undo": ("changes/test_undo.py", "night/test_executor.py"),
-    "slowwave.night.executor": ("night/test_executor.py", "regressions/test_02_relabelled_items.py"),
-    "slowwave.night.undo": ("night/test_executor.py",),
+    "slowwave.changes.apply": (
+        *("changes/test_apply.py", "changes/test_new_version.py", "changes/test_purge_rows.py"),
+        *(f"night/test_executor.py::test_{name}" for name in _APPLIED),
+        "changes/test_lowering.py::test_deleting_takes_what_the_plan_did_not_see_along_for_nobody",
+    ),
+    "slowwave.changes.undo": (
+        *("changes/test_purge_rows.py", "changes/test_undo.py"),
+        *(f"regressions/test_06_forged_journal.py::test_{name}" for name in _FORGED_JOURNAL),
+    ),
+    "slowwave.night.executor": (
+        *("night/test_throttle.py::test_batches_halve_where_they_take_long_and_grow_back", "night/test_executor.py"),
+        *("regressions/test_02_relabelled_items.py", "regressions/test_04_withdrawn_approvals.py"),
+        "night/test_throttle.py::test_apply_waits_while_a_replica_is_behind",
+    ),
+    "slowwave.night.undo": (
+        *("night/test_undo.py", "changes/test_undo.py::test_undo_of_a_page_informs_followers_of_documents"),
+        *(f"night/test_executor.py::test_{name}" for name in _UNDONE),
+        "night/test_notices.py::test_whoever_keeps_something_beside_a_store_is_told_what_was_written",
+    ),
 }
 """The tests of each module that is measured, below ``tests``; those that notice most come first."""
 

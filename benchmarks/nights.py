@@ -47,13 +47,11 @@ from slowwave.text.tokens import count
 
 DATA: Final = Path(__file__).parents[2] / "shared" / "data"
 PAGE: Final = Path(__file__).parents[1] / "docs" / "nights.md"
-README: Final = PAGE.parents[1] / "README.md"
-BRIEF: Final = ("after", "Recall@10", "MRR", "stale among ten", "answers untold", "tokens")
 MARKS: Final = ("<!-- nights -->", "<!-- end of nights -->")
 ANSWERS: Final = Path(__file__).with_name("memorybank_answers.json")
 K: Final = 10
 
-CONTROLS: Final = ("random memories left out", "the newest memories kept")
+CONTROLS: Final = ("control: random memories deleted", "control: only the newest kept")
 _KINDS: Final = ("episodic", "semantic", "procedural", "working", "event", "claim", "topic", "summary")
 
 
@@ -96,12 +94,12 @@ class Figures:
 WHERE: Final[Mapping[str, SearchScope]] = {"memories": SearchScope(type=_KINDS), "all": SearchScope()}
 HEADER: Final = (
     *("after", "items", "asked", "Recall@10", "MRR", "stale", "Recall@10 of all", "MRR of all", "stale of all"),
-    *("untold", "tokens", "to the answer"),
+    *("no answer", "tokens", "to the answer"),
 )
 SAYS: Final = (
-    "Recall@10, MRR and stale rows among ten are of memories alone, then of all that is searched, passages too. Untold: questions "
-    "whose answer no memory tells that search finds. Tokens: of the memories that search finds. To the answer: "
-    "tokens that are read until one answers, best first, of questions whose answer is among ten. Asked: items that are left to a person."
+    "Recall@10, MRR and stale rows among ten are those of memories alone, then of everything that is searched, with passages. No answer: "
+    "questions that no stored memory answers. Tokens: of the memories that search finds. To the answer: tokens up to the first answer, for "
+    "questions with an answer among ten. Asked: items that are questions."
 )
 
 
@@ -323,12 +321,6 @@ def measured(data: Path | None, many: int, count: int, say: Callable[[str], None
     return [Part(t.name, SAYS, HEADER, nights(store, t, count, embedder, say)) for t in trials]
 
 
-def _ends(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Before, after the last night, and the controls."""
-    last = max(k for k, row in enumerate(rows) if row[0].startswith("night"))
-    return [rows[0], *rows[last:]]
-
-
 def main() -> None:
     """Measure on an embedded server of its own, in a temporary home."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.nights", description=__doc__)
@@ -348,21 +340,6 @@ def main() -> None:
             server.stop(Path(home))
     show(found, Console(width=150))
     if given.write:
-        short = [
-            Part(
-                p.title,
-                "Of memories alone; stale rows tell a value that is over.",
-                BRIEF,
-                [[row[0], *row[3:6], *row[9:11]] for row in _ends(p.rows)],
-            )
-            for p in found
-        ]
-        put(
-            short,
-            README,
-            MARKS,
-            f"Measured on {datetime.now(UTC):%Y-%m-%d} at commit {commit()}: [docs/nights.md](docs/nights.md).",
-        )
         put(found, PAGE, MARKS, f"Measured on {datetime.now(UTC):%Y-%m-%d} at commit {commit()}.")
 
 

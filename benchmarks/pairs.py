@@ -413,10 +413,11 @@ def markdown(figures: Figures) -> str:
     lines = [
         "# Pairs of vectors",
         "",
-        "Written by `python -m benchmarks.pairs --million --write` (`make bench-pairs` prints the same without the million). Each "
-        f"case is a process of its own and, up to {REPEATED_ROWS:,} rows, the median of three runs (faiss: one). Seconds are those "
-        "of the search alone, peak is the resident memory of the whole process, libraries and vectors included. The load is that "
-        "of other work on the machine too: compare ratios and CPU, not wall seconds.",
+        "How fast does Slowwave find all pairs of similar vectors exactly, compared with a matrix product and faiss? `python -m "
+        "benchmarks.pairs --million --write` writes this page (`make bench-pairs` prints it without the million). Each case is one "
+        f"process and, up to {REPEATED_ROWS:,} rows, the median of three runs (faiss: one). Seconds are those of the search alone; "
+        "peak is the resident memory of the whole process. The load includes other work on the machine: compare ratios and CPU, not "
+        "wall seconds.",
         "",
         f"Machine: {machine}.",
     ]

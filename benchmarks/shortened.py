@@ -1,4 +1,4 @@
-"""``python -m benchmarks.shortened``: writes the texts of ``shortened.toml`` into docs/quality.md, before and after their stages of decay.
+"""``python -m benchmarks.shortened``: write the texts of ``shortened.toml`` into ``shortened.md``, before and after their stages of decay.
 
 What a reader says of them stands in the file; what is shortened is shortened now, at default settings.
 """
@@ -15,7 +15,7 @@ from slowwave.store.settings import Settings
 from slowwave.text.shortening import shorten
 from slowwave.text.tokens import count
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "quality.md"
+PAGE: Final = Path(__file__).with_suffix(".md")
 MARKS: Final = ("<!-- ten texts -->", "<!-- end of ten texts -->")
 TEXTS: Final[list[dict[str, Any]]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))[
     "text"
@@ -46,7 +46,7 @@ def _parts(entry: dict[str, Any]) -> list[str]:
     parts += ["<details>", f"<summary>Tokens: {sizes}</summary>", ""]
     before = ""
     for stage, text in told.items():
-        parts += [f"{stage.capitalize()}:", "", *(["as before."] if text == before else ["~~~~text", text, "~~~~"]), ""]
+        parts += [f"{stage.capitalize()}:", "", *(["as before."] if text == before else ["````text", text, "````"]), ""]
         before = text
     return [*parts, "</details>", ""]
 

@@ -42,7 +42,7 @@ HEADER: Final = (
 )
 SAYS: Final = (
     "Rows and tokens are those that the client lists. Recall: questions with an answer among the ten that the client's search returns. "
-    "Stale: how many of the ten tell a value that is over."
+    "Stale: how many of the ten state a former value."
 )
 
 

@@ -98,9 +98,9 @@ def scale(
     found.append(alone.row("reference: nights one by one", len(few)))
     return Part(
         f"{rows:,} memories of {users:,} users of Mem0",
-        f"The table has no index by user. Processes: {jobs}, and loading what they need is in the figures. The peak is of all of ours "
-        "together, and pages that they share count once (PSS): they are copies of one that has loaded everything. CPU per user in "
-        "milliseconds, with PostgreSQL's.",
+        f"The table has no index by user. Processes: {jobs}; the figures include loading their packages. The peak is that of all "
+        "processes together, and memory pages that they share count once (PSS). CPU per user is in milliseconds and includes "
+        "PostgreSQL's.",
         ("step", "users", "wall s", "CPU s", "PostgreSQL s", "ms per user", ""),
         found,
     )
@@ -205,7 +205,7 @@ def measured(
         with langgraph(store, embedder) as client:
             lines.append(tried(store, client, name, told, embedder))
     if lines:
-        found.append(Part("What the stores' own clients find", SAYS, HEADER, lines))
+        found.append(Part("Results of the stores' own clients", SAYS, HEADER, lines))
     return found
 
 

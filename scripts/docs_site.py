@@ -31,7 +31,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links to what is not on the site are its name; the README is the first page."""
+    """Replace links that leave the site by their text, and give the wide table of settings the width of the page."""
+    if page.file.src_uri == "settings.md":
+        page.meta["hide"] = ["toc"]
     return _LINK.sub(lambda link: _within(link, page.file.src_uri), markdown)
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from slowwave.night.undo import Undoing, UndoResult
     from slowwave.plans.seal import DreamScope
     from slowwave.search.recall_events import log_recall
+    from slowwave.store.settings import Settings as DreamConfig
+    from slowwave.surfaces.api.coroutines import adream, anight
     from slowwave.surfaces.api.dreams import (
         DreamDiff,
         DreamProgress,
@@ -41,12 +43,14 @@ if TYPE_CHECKING:
     )
     from slowwave.surfaces.api.graph import graph
     from slowwave.surfaces.api.memory import Memory
+    from slowwave.surfaces.api.op_kind import OpKind
     from slowwave.surfaces.api.outcomes import DreamOutcome, dream_now
     from slowwave.surfaces.api.plan import AppliedRun, NightPlan, PlannedItem, forget, plan
 
 __all__ = [
     "AppliedRun",
     "DreamApplyDisabled",
+    "DreamConfig",
     "DreamDiff",
     "DreamDisabledError",
     "DreamForbiddenOpError",
@@ -62,6 +66,7 @@ __all__ = [
     "Memory",
     "ModelUsage",
     "NightPlan",
+    "OpKind",
     "OpSummary",
     "PlannedItem",
     "Refused",
@@ -70,6 +75,8 @@ __all__ = [
     "UndoBlocked",
     "UndoResult",
     "Undoing",
+    "adream",
+    "anight",
     "dream",
     "dream_cancel",
     "dream_history",
@@ -85,10 +92,13 @@ __all__ = [
 ]
 
 _ELSEWHERE: Final = {
+    "DreamConfig": "slowwave.store.settings:Settings",
     "DreamScope": "slowwave.plans.seal",
     "Memory": "slowwave.surfaces.api.memory",
+    "OpKind": "slowwave.surfaces.api.op_kind",
     "graph": "slowwave.surfaces.api.graph",
     "log_recall": "slowwave.search.recall_events",
+    **dict.fromkeys(("adream", "anight"), "slowwave.surfaces.api.coroutines"),
     **dict.fromkeys(("UndoResult", "Undoing"), "slowwave.night.undo"),
     **dict.fromkeys(("AppliedRun", "NightPlan", "PlannedItem", "forget", "plan"), "slowwave.surfaces.api.plan"),
     **dict.fromkeys(("DreamOutcome", "dream_now"), "slowwave.surfaces.api.outcomes"),
@@ -121,7 +131,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'slowwave' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_ELSEWHERE.get(name, "slowwave.surfaces.api.dreams")), name)
+    module, _, other = _ELSEWHERE.get(name, "slowwave.surfaces.api.dreams").partition(":")
+    value = getattr(import_module(module), other or name)
     globals()[name] = value
     return value
 

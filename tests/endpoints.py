@@ -19,6 +19,7 @@ class Server:
 
     def __init__(self, answer: Answer) -> None:
         self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
         self.answer = answer
         self.closing = threading.Event()
         outer, lock = self, threading.Lock()
@@ -27,6 +28,7 @@ class Server:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 with lock:
+                    outer.headers.append(dict(self.headers.items()))
                     outer.requests.append({"path": self.path, "key": self.headers.get("authorization"), **body})
                     number = sum(request["model"] == body["model"] for request in outer.requests)
                 status, content, headers = outer.answer(body, number)

@@ -37,11 +37,14 @@ _CATALOGUES: Final = (
     ),
     *("inherits", "policy", "proc", "publication", "rewrite", "trigger", "type"),
 )
+_LATEST: Final = "age('3'::xid) - min(age(xmin)) FILTER (WHERE age(xmin) < 2147483647)"
+"""Number of the latest transaction that wrote a row. Its difference to the next one costs a third of what xmin as text does."""
+
 _CATALOGUE: Final = " UNION ALL ".join(
     [
-        *(f"SELECT '{name}', count(*), max(xmin::text::bigint) FROM pg_catalog.pg_{name}" for name in _CATALOGUES),
-        "SELECT 'namespace', count(*), max(xmin::text::bigint) FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_(toast_)?temp_'",
-        "SELECT 'database', count(*), max(xmin::text::bigint) FROM pg_catalog.pg_database WHERE datname = current_database()",
+        *(f"SELECT '{name}', count(*), {_LATEST} FROM pg_catalog.pg_{name}" for name in _CATALOGUES),
+        f"SELECT 'namespace', count(*), {_LATEST} FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_(toast_)?temp_'",
+        f"SELECT 'database', count(*), {_LATEST} FROM pg_catalog.pg_database WHERE datname = current_database()",
         "SELECT 'setting', count(*), NULL FROM pg_catalog.pg_db_role_setting",
     ]
 )
@@ -76,7 +79,6 @@ class _Spare:
     last: int
     catalogue: list[tuple[Any, ...]]
     kept: list[tuple[Any, ...]]
-    empty: bytes
     lent: int = 0
 
 
@@ -111,10 +113,12 @@ class Lender:
         ((last,),) = admin.execute("SELECT max(oid)::bigint FROM pg_catalog.pg_class").fetchall()
         tables = [str(t) for (t,) in admin.execute(_TABLES) if t not in _KEPT]
         sequences = [str(s) for (s,) in admin.execute(_SEQUENCES)]
-        empty = "; ".join(
-            [*(f"DELETE FROM {t}" for t in tables), *(f"SELECT setval('{s}', 1, false)" for s in sequences)]
-        ).encode()
-        return _Spare(name, admin, int(last), _read(admin, _CATALOGUE), _rows(admin), empty)
+        statements = [*(f"DELETE FROM {t}" for t in tables), *(f"PERFORM setval('{s}', 1, false)" for s in sequences)]
+        # A function keeps the plans of its statements, which cost three times as much as what they do.
+        admin.execute(
+            f"CREATE FUNCTION pg_temp.empty() RETURNS void LANGUAGE plpgsql AS $$BEGIN {'; '.join(statements)}; END$$".encode()
+        )
+        return _Spare(name, admin, int(last), _read(admin, _CATALOGUE), _rows(admin))
 
     def _emptied(self, one: _Spare) -> bool:
         """Bring a database to where it was; False where it can't be, or nobody knows."""
@@ -125,11 +129,14 @@ class Lender:
                 " WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> ALL (%s)",
                 (waiting,),
             )
-            for (index,) in one.admin.execute(_MADE, {"last": one.last}).fetchall():
-                one.admin.execute(sql.SQL("DROP INDEX {}").format(sql.SQL(str(index))))
-            if _read(one.admin, _CATALOGUE) != one.catalogue or _rows(one.admin) != one.kept:
+            if _read(one.admin, _CATALOGUE) != one.catalogue:
+                for (index,) in one.admin.execute(_MADE, {"last": one.last}).fetchall():
+                    one.admin.execute(sql.SQL("DROP INDEX {}").format(sql.SQL(str(index))))
+                if _read(one.admin, _CATALOGUE) != one.catalogue:
+                    return False
+            if _rows(one.admin) != one.kept:
                 return False
-            one.admin.execute(one.empty)
+            one.admin.execute("SELECT pg_temp.empty()")
         except psycopg.Error:
             return False
         return True

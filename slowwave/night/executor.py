@@ -119,11 +119,11 @@ class Throttle:
     max_lag: float
     max_batch: float
     pause: float
-    size: int = 0
+    size: int = field(init=False)
     slow: float = 0.0
 
     def __post_init__(self) -> None:
-        self.size = self.size or self.most
+        self.size = self.most
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Throttle:

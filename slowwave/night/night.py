@@ -45,7 +45,7 @@ from slowwave.operations import (
 )
 from slowwave.operations.options import CommunitySummariesOptions
 from slowwave.operations.rejections import REJECTED
-from slowwave.operations.setting_names import check_settings
+from slowwave.operations.setting_names import Config, check_settings, with_config
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import open_budget, pending_review, unless_decided, write_findings, write_plan
@@ -313,6 +313,7 @@ def run_night(
     reason: str = "",
     context: NightContext | None = None,
     done: Finished | None = None,
+    config: Config | None = None,
 ) -> Night:
     """Run one night for one namespace in this process.
 
@@ -324,6 +325,7 @@ def run_night(
     ``now`` plans as of that instant: ages, windows and ends follow it, and on unchanged data the same instant gives the same plan. The rows
     are still those that the store holds today, and apply records the real instant. ``context`` is shared with the nights of other
     namespaces (``slowwave.night.several``). ``done`` is called at the end of a night that made a plan, not of one that was skipped.
+    ``config`` are settings of this plan alone, over those of the namespace (``with_config``).
 
     Raises ``DreamDisabledError`` if nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it, and
     ``DreamCancelled`` if a person cancelled this run.
@@ -332,7 +334,7 @@ def run_night(
     scope, context = scope or DreamScope(), context or NightContext()
     with_weekly = ops == WEEKLY
     names = None if with_weekly else named(ops if ops is not None else scope.op_kinds, OPERATIONS)
-    asked_for_all = names is None and not with_weekly and not scope.narrows and now is None
+    asked_for_all = names is None and not with_weekly and not scope.narrows and now is None and config is None
     same = unchanged(store, namespace)
     if not context.noted and not (same and same.removed):
         for follower in followers():
@@ -346,7 +348,7 @@ def run_night(
         namespace,
         trigger=trigger,
         dagster_run_id=dagster_run_id,
-        parameters=parameters(names, scope, now=now, reason=reason, with_weekly=with_weekly),
+        parameters=parameters(names, scope, now=now, reason=reason, with_weekly=with_weekly, config=config),
         wait=wait,
     )
     say = _steps(store, run_id, progress, every=0.0 if context.snapshot is None else _SELDOM)
@@ -360,6 +362,8 @@ def run_night(
                 snapshot = snapshot_of_night(
                     store, namespace, context.base, now=now, exported=context.snapshot, run_id=run_id
                 )
+            if config is not None:
+                snapshot = replace(snapshot, settings=with_config(snapshot.settings, config))
             say("models")
             inputs = read_inputs(store, snapshot, run_id=run_id, kept=context.kept)
             if with_weekly:
@@ -508,6 +512,7 @@ def make_plan(
         if len(plan.items) == len(carried)
         else (),
         held_back=made_of.not_planned,
+        unplanned=tuple(made_of.proposed) if made_of.held_back else (),
         rejected=len(decided.rejected),
         settled=decided.items(),
     )

@@ -13,6 +13,7 @@ from slowwave.plans.items import Item
 from slowwave.plans.outcome import find_outcome
 from slowwave.plans.questions import ReviewQuestion
 from slowwave.plans.report import Report, escape, markdown_table
+from slowwave.plans.seal import Plan
 from slowwave.plans.waterfall import Step, markdown, percent
 from slowwave.plans.why import why
 from slowwave.plans.writings import KINDS, about
@@ -60,7 +61,7 @@ class ExplainedItem:
 class PlanPage:
     """The content of a plan's page.
 
-    ``counts`` maps operation → decision → number of items, and ``deferred`` maps an item to the item that it conflicts with.
+    ``counts`` maps operation → decision → number of items. ``deferred`` are rows that describe the items that are left for another night.
     ``explained`` maps a heading to the items explained under it and the number of items of that kind. ``proven`` holds the sentences of
     the probes, ``needs_force`` those of the probes that failed. ``why_nothing`` says why the plan has nothing new. An approval of the
     plan covers its ``decided_items`` and answers none of its ``questions``. Items that policies settled are in neither.
@@ -78,7 +79,7 @@ class PlanPage:
     questions: int
     counts: Mapping[str, Mapping[str, int]]
     items: Sequence[Mapping[str, object]]
-    deferred: Mapping[str, str]
+    deferred: Sequence[Mapping[str, object]]
     explained: Mapping[str, tuple[Sequence[ExplainedItem], int]]
     reports: Mapping[str, Report]
     proven: tuple[str, ...]
@@ -146,16 +147,15 @@ class PlanPage:
         return "\n\n".join(parts)
 
     def markdown(self) -> str:
-        """Format the full report: proofs, results of audits and planners, the first 100 items, the first 50 deferred ones."""
+        """Format the full report: proofs, results of audits and planners, the first 100 items, the first 50 that are left out."""
         headlines = [{"operation": name, "result": report.headline} for name, report in self.reports.items()]
-        deferred = [
-            {"item": item, "conflicts with": winner or _WAITS} for item, winner in list(self.deferred.items())[:50]
-        ]
+        deferred = self.deferred[:50]
         listed = _command("plans show", self.namespace, "--json")
         parts = [
             f"### Plan {self.plan_hash}",
             f"Snapshot {escape(self.snapshot_id)} · {counted(self.decided_items, 'decided item')}, "
-            f"{counted(self.questions, 'question')} ({self.carried_items:,} asked before), {len(self.deferred):,} deferred.",
+            f"{counted(self.questions, 'question')} ({self.carried_items:,} asked before), "
+            f"{counted(len(self.deferred), 'item')} left for another night.",
             *(("#### Why there is nothing new", _bullets(self.why_nothing)) if self.why_nothing else ()),
             *(("#### What was proven", self.probes()) if self.proven else ()),
             "#### What audits and planners say",
@@ -164,8 +164,8 @@ class PlanPage:
             markdown_table(self.items[:100], SIDES),
             *(
                 (
-                    f"#### Deferred to the next night ({len(deferred)} of {len(self.deferred):,})",
-                    markdown_table(deferred),
+                    f"#### Left for another night ({len(deferred)} of {len(self.deferred):,})",
+                    markdown_table(deferred, SIDES),
                 )
                 if deferred
                 else ()
@@ -183,7 +183,7 @@ def _command(name: str, namespace: str, *more: str) -> str:
     return f"`{words}`" if words.isprintable() and "`" not in words else f"`slowwave {name}`"
 
 
-_WAITS: Final = "none: it waits, as the plan is at its cap"
+_AT_ITS_LIMIT: Final = "no item: the plan is at its limit"
 
 
 def _bullets(sentences: Sequence[str]) -> str:
@@ -220,7 +220,7 @@ def page_of(night: Night, expiry_days: int, level: Level) -> PlanPage:
         questions=night.pending(questions=True),
         counts=per_operation(plan.items),
         items=[_row(item, plan.questions.get(item.id), level) for item in _questions_first(plan.items)],
-        deferred=plan.deferred,
+        deferred=_left(plan, level),
         explained=explained(plan.items, level, probes.results),
         reports=reports,
         proven=probes.sentences,
@@ -266,15 +266,29 @@ def _questions_first(items: Sequence[Item]) -> list[Item]:
     return sorted(items, key=lambda item: not item.is_question)
 
 
+def _left(plan: Plan, level: Level) -> list[Mapping[str, object]]:
+    """Return a row for each item that conflicts with one of the plan, or for which the plan has no room: the changes in words."""
+    items = {item.id: item for item in plan.items}
+    return [
+        {
+            "change": _what(item, level),
+            "conflicts with": _what(items[winner], level)
+            if (winner := plan.deferred[item.id]) in items
+            else _AT_ITS_LIMIT,
+            "item": item.id,
+        }
+        for item in plan.deferred_items
+    ]
+
+
 def _row(item: Item, asks: ReviewQuestion | None, level: Level) -> dict[str, object]:
     return {
+        "change": _what(item, level),
+        "question": asks.code.replace("_", " ") if asks else "",
+        "risk": item.risk,
+        "probability": round(item.probability, 4) if "waterfall" in item.evidence else None,
         "operation": item.operation,
         "decision": item.decision,
-        "question": asks.code if asks else "",
-        "risk": item.risk,
-        "probability": round(item.probability, 4),
-        "what": _what(item, level),
-        "rows": ", ".join(item.mutation.row_ids()),
         "item": item.id,
     }
 

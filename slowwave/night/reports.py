@@ -334,40 +334,6 @@ def undo_record(store: Store, run_id: str, level: Level) -> Iterator[bytes]:
         yield b"]}\n"
 
 
-def load_manifest(path: Path | str) -> dict[str, Any]:
-    """Load a manifest whose files exist and are unchanged.
-
-    Raises ``ReportError`` if the manifest is missing, is not JSON or has another schema, or if a file that it names is missing or
-    differs.
-    """
-    path = Path(path)
-    try:
-        found = json.loads(path.read_bytes())
-    except OSError as problem:
-        raise ReportError(
-            f"There is no manifest at {path} ({problem.strerror}). Retention may have removed it."
-        ) from None
-    except ValueError:
-        raise ReportError(
-            f"{path} is no manifest: it is not JSON. The report is damaged; the ledger has the run."
-        ) from None
-    schema = found.get("schema") if isinstance(found, dict) else None
-    if schema != SCHEMA:
-        raise ReportError(f"{path} has the schema {str(schema)[:64]!r}; this version reads {SCHEMA!r} only.")
-    files = found.get("files")
-    for name, about in files.items() if isinstance(files, dict) else ():
-        match = _FILE.fullmatch(str(name))
-        if match is None or f"{match[1]}.manifest.json" != path.name:
-            raise ReportError(f"{path} names {str(name)[:64]!r}, which is no file of its run. The report is damaged.")
-        try:
-            same = _fingerprint(path.with_name(str(name))) == about
-        except OSError:
-            raise ReportError(f"{name} is missing beside its manifest. The report is incomplete.") from None
-        if not same:
-            raise ReportError(f"{name} is not what its manifest vouches for: it was changed or cut after the run.")
-    return found
-
-
 def expire_reports(
     base: Path,
     before: datetime,

@@ -24,6 +24,7 @@ from slowwave.night.run_events import (
 )
 from slowwave.night.sinks import Callback, sinks_for
 from slowwave.operations import Inputs, khora_kinds
+from slowwave.operations.setting_names import Config, with_config
 from slowwave.plans.items import Item
 from slowwave.plans.report import Numbers, Report
 from slowwave.plans.seal import DreamScope, Plan
@@ -67,7 +68,7 @@ class Night:
 
     - ``new_items`` is 0 if there is nothing to decide; ``why_nothing`` then has the sentences that state why.
     - ``skipped`` states why there was no night, and ``removed_store`` names the disconnected store if that is the reason.
-    - ``held_back`` is the number of proposals that cannot enter a plan, and the reason.
+    - ``held_back`` is the number of proposals that cannot enter a plan, and the reason; ``unplanned`` are these proposals.
     - ``rejected`` is the number of questions that accepted policies rejected.
     - ``settled`` are the ids of the items that policies approved or rejected.
     - ``state`` is the state of the plan, see ``slowwave.plans.items``.
@@ -87,6 +88,7 @@ class Night:
     removed_store: str = ""
     why_nothing: tuple[str, ...] = ()
     held_back: tuple[int, str] = (0, "")
+    unplanned: Sequence[Item] = ()
     rejected: int = 0
     settled: frozenset[str] = frozenset()
 
@@ -212,7 +214,7 @@ LEFT JOIN LATERAL (SELECT s.name AS store FROM night.store_namespaces k JOIN nig
   WHERE k.namespace_id = n.id AND s.disconnected_at IS NOT NULL) removed ON true
 LEFT JOIN LATERAL (SELECT * FROM night.runs r
   WHERE r.namespace_id = n.id AND r.mode = 'plan' AND r.change_counter IS NOT NULL
-  AND r.parameters - 'reason' - 'weekly' - 'dry_run' = '{}' ORDER BY r.started_at DESC LIMIT 1) r ON true
+  AND r.parameters - 'reason' - 'weekly' = '{}' ORDER BY r.started_at DESC LIMIT 1) r ON true
 WHERE n.slug = %s AND (removed.store IS NOT NULL
   OR (r.state IN ('awaiting_approval', 'approved', 'completed', 'rejected') AND NOT EXISTS (
     SELECT 1 FROM night.conflicts v
@@ -225,7 +227,7 @@ SELECT r.night, r.weekly, extract(epoch FROM now() - coalesce(r.night, n.recorde
 FROM memory.namespaces n, LATERAL (
   SELECT max(started_at) AS night, max(started_at) FILTER (WHERE parameters ->> 'weekly' = 'true') AS weekly FROM night.runs
   WHERE namespace_id = n.id AND mode = 'plan' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused')
-  AND started_at <= clock_timestamp() AND parameters - 'reason' - 'weekly' - 'dry_run' = '{}') r
+  AND started_at <= clock_timestamp() AND parameters - 'reason' - 'weekly' = '{}') r
 WHERE n.id = %s
 """
 
@@ -293,8 +295,8 @@ class LastNights:
 def last_nights(connection: Connection, namespace_id: str) -> LastNights:
     """Return the last finished nights of a namespace, requested by any user.
 
-    Runs of selected operations or rows, or as of another instant, do not count as nights. Nor does a night that starts later than now:
-    the clock was wrong, and it would hold back all nights until that time.
+    Dry runs and runs of selected operations or rows, or as of another instant, do not count as nights. Nor does a night that starts later
+    than now: the clock was wrong, and it would hold back all nights until that time.
     """
     with connection.cursor(row_factory=class_row(LastNights)) as cursor:
         return cursor.execute(_LAST_NIGHTS, (namespace_id,)).fetchone() or LastNights(None, None, 0.0, 0.0)
@@ -349,11 +351,12 @@ def parameters(
     with_weekly: bool = False,
     reason: str = "",
     dry_run: bool = False,
+    config: Config | None = None,
 ) -> dict[str, object]:
     """Build the parameters of a run as the ledger stores them.
 
     ``now`` is the instant as of which the run plans, ``with_weekly`` adds the weekly operations, ``reason`` is why it was requested. A
-    ``dry_run`` checks everything as a night does, but its plan replaces no night's plan.
+    ``dry_run`` checks everything as a night does, but its plan replaces no night's plan. ``config`` are settings of this run alone.
     """
     return {
         **({"ops": sorted(ops)} if ops is not None else {}),
@@ -362,6 +365,7 @@ def parameters(
         **({"weekly": True} if with_weekly else {}),
         **({"reason": plain_reason(reason)} if reason.strip() else {}),
         **({"dry_run": True} if dry_run else {}),
+        **({"config": with_config({}, config)} if config is not None else {}),
     }
 
 

@@ -67,7 +67,18 @@ class Inputs:
                 for name, vectors in snapshot.vectors.items()
             },
         )
-        return replace(self, snapshot=given, models={name: self.models[name] for name in models if name in self.models})
+        results = _DeclaredModels({name: self.models[name] for name in models if name in self.models})
+        return replace(self, snapshot=given, models=results)
+
+
+class _DeclaredModels(dict[str, pa.Table]):
+    """Results of the SQL models that an operation declares; a missing one is an error that states the remedy."""
+
+    def __missing__(self, name: str) -> pa.Table:
+        raise SettingsError(
+            f"The operation has no result of the SQL model {name!r}. It gets the models that its declaration names: add {name!r} to "
+            "models there. A model is a file in dbt_like_sql/models."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Options of audits and planners, in the order of a night: one model for each operation that has options.
 
 A declaration names its model (``Operation.options``), and ``Settings.options`` reads it from the settings of a namespace. ``why`` states
-who changes an option, unless ``slowwave.operations.settings_page`` names a system from which it comes.
+who changes an option, unless ``scripts.settings_page`` names a system from which it comes.
 """
 
 from __future__ import annotations

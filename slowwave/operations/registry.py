@@ -56,7 +56,7 @@ def in_order(found: Mapping[str, Operation[Any]]) -> dict[str, Operation[Any]]:
         for other in made.after or ():
             if other not in found or found[other].kind != made.kind:
                 raise SettingsError(
-                    f"The operation {name} in {made.module} is to stand after {other}, and there is no such {made.kind}. "
+                    f"The operation {name} in {made.module} names {other} in after, and there is no such {made.kind}. "
                     "Change its after."
                 )
     places: dict[str, int] = {}
@@ -67,7 +67,7 @@ def in_order(found: Mapping[str, Operation[Any]]) -> dict[str, Operation[Any]]:
     except CycleError as problem:
         circle = ", ".join(sorted({*problem.args[1]}))
         raise SettingsError(
-            f"The operations {circle} stand behind each other. Change what one of them names in after."
+            f"The operations {circle} name each other in after, so they have no order. Change one of them."
         ) from problem
     return {name: found[name] for name in sorted(found, key=lambda n: (found[n].kind, places[n], n))}
 
@@ -176,8 +176,12 @@ WEEKLY: Final = "weekly"
 
 
 def weekly(settings: Settings) -> frozenset[str]:
-    """Return the operations that the settings switch on, and the weekly ones."""
-    return frozenset(name for name, made in operations().items() if made.weekly or made.is_on(settings))
+    """Return the operations that the settings switch on, and the weekly ones that they do not switch off."""
+    return frozenset(
+        name
+        for name, made in operations().items()
+        if made.is_on(settings) or (made.weekly and settings.switch(name) is not False)
+    )
 
 
 def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:

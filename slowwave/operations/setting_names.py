@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from psycopg.types.json import Jsonb
 
@@ -22,7 +22,17 @@ from slowwave.errors import Refused, SettingsError
 from slowwave.operations.registry import operations
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
-from slowwave.store.settings import OPERATORS, PREFIX, PROGRAM_VARIABLES, Settings
+from slowwave.store.settings import (
+    KHORA_KILL_SWITCH,
+    OPERATORS,
+    PREFIX,
+    PROGRAM_VARIABLES,
+    Settings,
+    khora_variables,
+)
+
+Config: TypeAlias = Settings | Mapping[str, object]
+"""Settings of one call: whole settings, or a mapping of single keys."""
 
 _OPERATIONS: Final = "operations"
 _REPLACED: Final = {
@@ -129,9 +139,8 @@ def check_settings(settings: Mapping[str, object]) -> Settings:
     Raises ``SettingsError`` for an invalid value, and for unknown names of operations: the night would not do what was set.
     """
     unknown = [*unknown_variables(os.environ), *unknown_keys(settings)]
-    for one in unknown:
-        if not one.of_operation:
-            warnings.warn(f"{one.finding} {one.remedy}", UserWarning, stacklevel=2)
+    for one in (*(u for u in unknown if not u.of_operation), *_khora_findings(os.environ)):
+        warnings.warn(f"{one.finding} {one.remedy}", UserWarning, stacklevel=2)
     if wrong := [one for one in unknown if one.of_operation]:
         raise SettingsError(
             f"{' '.join(f'{one.finding} {one.meant}'.strip() for one in wrong)} Nothing was planned, because operations would run "
@@ -147,6 +156,35 @@ def _check_values(settings: Mapping[str, object]) -> Settings:
         if operation.options is not None:
             made.options(operation.name, operation.options)
     return made
+
+
+def with_config(settings: Mapping[str, object], config: Config) -> dict[str, object]:
+    """Return a namespace's own settings with those of one call: a mapping changes single keys, ``Settings`` replace them all.
+
+    A key of an operation may be written with dots: ``operations.prune_edges.half_life_days``. Raises ``Refused`` for an unknown key and
+    for one that only variables may set.
+    """
+    if isinstance(config, Settings):
+        return {**settings, **config.model_dump(mode="json", exclude=set(OPERATORS))}
+    changed: dict[str, Any] = {}
+    made: dict[str, Any] = copy.deepcopy(dict(settings))
+    for path, value in _leaves(config):
+        _put(changed, path, value)
+        _put(made, path, value)
+    _refuse_keys(changed)
+    return made
+
+
+def _leaves(given: Mapping[str, object]) -> list[tuple[list[str], object]]:
+    """Return each setting of a mapping as its path and value; the switches and options of an operation are settings of their own."""
+    found: list[tuple[list[str], object]] = []
+    for key, value in given.items():
+        path = key.split(".")
+        if path[0] == _OPERATIONS and len(path) < 3 and isinstance(value, Mapping):
+            found += _leaves({f"{key}.{inner}": one for inner, one in value.items()})
+        else:
+            found.append((path, value))
+    return found
 
 
 def change_settings(
@@ -168,16 +206,21 @@ def change_settings(
             _put(changed, key.split("."), value)
         for key in removed:
             _take(settings, key.split("."))
-        if wrong := unknown_keys(changed):
-            raise Refused(f"{wrong[0].finding} {wrong[0].remedy} Nothing was changed.")
-        if kept := sorted(set(changed) & OPERATORS):
-            raise Refused(
-                f"{kept[0]} is an address or a folder, which only the variable {PREFIX}{kept[0].upper()} sets: whoever may write a "
-                "namespace's settings must not send its memory elsewhere. Nothing was changed."
-            )
+        _refuse_keys(changed)
         _check_values(settings)
         connection.execute(_SET_SETTINGS, (Jsonb(settings), namespace))
     return settings
+
+
+def _refuse_keys(given: Mapping[str, object]) -> None:
+    """Raise ``Refused`` for the first key that names no setting of a namespace."""
+    if wrong := unknown_keys(given):
+        raise Refused(f"{wrong[0].finding} {wrong[0].remedy} Nothing was changed.")
+    if kept := sorted(set(given) & OPERATORS):
+        raise Refused(
+            f"{kept[0]} is set by the variable {PREFIX}{kept[0].upper()} alone: addresses, folders and schedules are the operator's, since "
+            "whoever may write a namespace's settings must not send its memory elsewhere. Nothing was changed."
+        )
 
 
 def _put(settings: dict[str, Any], path: Sequence[str], value: object) -> None:
@@ -201,6 +244,7 @@ def _take(settings: dict[str, Any], path: Sequence[str]) -> None:
 def diagnose_settings(store: Store | None) -> list[Diagnosis]:
     """Return the findings of ``slowwave doctor`` about names of settings; those of namespaces where there is a ``store`` to ask."""
     found = [Diagnosis(one.finding, one.remedy, one.of_operation) for one in unknown_variables(os.environ)]
+    found += _khora_findings(os.environ)
     if store is not None:
         with store.connect("reader") as connection:
             rows = connection.execute(_SETTINGS).fetchall()
@@ -209,6 +253,21 @@ def diagnose_settings(store: Store | None) -> list[Diagnosis]:
                 Diagnosis(f"In the settings of {namespace}: {one.finding}", one.remedy, one.of_operation)
                 for one in unknown_keys(settings if isinstance(settings, dict) else {})
             ]
+    return found
+
+
+def _khora_findings(environment: Mapping[str, str]) -> list[Diagnosis]:
+    """Return a notice for khora's variables that are read here, in one sentence, and one for each that has no equivalent."""
+    given = [one for one in khora_variables(environment) if one.name.upper() != KHORA_KILL_SWITCH]
+    used, others = [one for one in given if one.setting], [one for one in given if not one.setting]
+    found = [
+        Diagnosis(f"{one.name} has no equivalent and no effect here.", "docs/settings.md lists khora's.", problem=False)
+        for one in others
+    ]
+    if used:
+        pairs = ", ".join(f"{one.name} as {one.ours}" for one in used)
+        finding = f"Variables of khora's are read, since ours are not set: {pairs}."
+        found.append(Diagnosis(finding, "Set ours to stop this notice or to choose other values.", problem=False))
     return found
 
 

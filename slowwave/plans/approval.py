@@ -180,6 +180,9 @@ def _stands(connection: Connection, approval: Approved) -> str:
 # The environment's switch applies to the processes that have it, the database's to all processes. Both are read before every batch.
 
 KILL_SWITCH: Final = "SLOWWAVE_DISABLE_APPLY"
+_KHORA_KILL_SWITCH: Final = (
+    "KHORA_DREAM_DISABLE_APPLY"  # a machine that khora must not write from is one that nothing must write from
+)
 SWITCH: Final = "apply_disabled"
 """The name of the kill switch in ``night.switches``."""
 
@@ -213,9 +216,12 @@ class Switch:
         }
 
 
-def apply_disabled() -> bool:
-    """Return whether the environment's kill switch is set, which any value except empty, 0, false and no does."""
-    return os.environ.get(KILL_SWITCH, "").strip().lower() not in ("", "0", "false", "no")
+def apply_disabled() -> str:
+    """Return the environment's kill switch that is set, which any value except empty, 0, false and no does, or an empty string."""
+    off = ("", "0", "false", "no")
+    return next(
+        (name for name in (KILL_SWITCH, _KHORA_KILL_SWITCH) if os.environ.get(name, "").strip().lower() not in off), ""
+    )
 
 
 def read_switch(connection: Connection) -> Switch:
@@ -226,8 +232,8 @@ def read_switch(connection: Connection) -> Switch:
 
 def why_disabled(connection: Connection) -> str:
     """Return the reason why nothing may be written now, or an empty string."""
-    if apply_disabled():
-        return f"{KILL_SWITCH} is set, so nothing is written. Unset it to apply or undo; plans stay as they are."
+    if name := apply_disabled():
+        return f"{name} is set, so nothing is written. Unset it to apply or undo; plans stay as they are."
     switch = read_switch(connection)
     if not switch.disabled:
         return ""

@@ -7,9 +7,10 @@ which is untrusted: they pass ``quotable``, and surfaces escape them.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from slowwave.changes.cells import Cell, Insert, Value, inserted_id
@@ -26,6 +27,9 @@ _LISTED: Final = 3
 
 _KNOWN: Final = 16
 """The longest external id that a person would know; longer ones are digests."""
+
+_PLACE: Final = re.compile(r", line \d+$")
+"""A block of a connected folder has the external id "path, line N"."""
 
 _ENDED: Final = ("loser", "earlier", "was")
 _STAYED: Final = ("winner", "later", "told_by")
@@ -53,9 +57,14 @@ class OutcomeRow:
     external_id: str = ""
 
     @property
+    def is_place(self) -> bool:
+        """Return whether the external id is a file and a line of a connected folder, as the night read it."""
+        return _PLACE.search(self.external_id) is not None
+
+    @property
     def shown_id(self) -> str:
         """Return the external id if a person would know it, else the first characters of the row's id."""
-        return self.external_id if 0 < len(self.external_id) <= _KNOWN else self.id[:8]
+        return self.external_id if self.is_place or 0 < len(self.external_id) <= _KNOWN else self.id[:8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,8 @@ class ItemOutcome:
     """The rows that stay and the rows that end.
 
     ``kind`` is ``merges`` if the rows that end are merged into the one that stays. ``reason`` is a clause that follows "because".
-    ``proposed`` is true while nobody has decided. ``name`` is the new name of the row that stays, empty if it keeps its own.
+    ``proposed`` is true while nobody has decided. ``name`` is the new name of the row that stays, empty if it keeps its own. ``side`` is
+    a clause that says why this row stays rather than the other.
     """
 
     stays: tuple[OutcomeRow, ...]
@@ -73,6 +83,7 @@ class ItemOutcome:
     proposed: bool = False
     noun: str = ""
     name: str = ""
+    side: str = ""
 
     @property
     def date(self) -> str:
@@ -90,6 +101,7 @@ class ItemOutcome:
             "date": self.date or None,
             "name": self.name or None,
             "reason": self.reason,
+            "side": self.side or None,
             "sentence": self.sentence(),
         }
 
@@ -113,7 +125,8 @@ class ItemOutcome:
         else:
             dates = dict.fromkeys(row.date for row in self.ends)
             done = _joined([_ending(date, [r for r in self.ends if r.date == date], listed) for date in dates])
-        return f"{'Proposal: ' if self.proposed else ''}{done}{because}; {stay}."
+        side = f" {self.side}" if self.side else ""
+        return f"{'Proposal: ' if self.proposed else ''}{done}{because}; {stay}{side}."
 
 
 def find_outcome(item: Item, names: Mapping[str, str] = NO_NAMES, status: str = "") -> ItemOutcome | None:
@@ -139,7 +152,7 @@ def find_outcome(item: Item, names: Mapping[str, str] = NO_NAMES, status: str = 
     if found is None or not found.stays or not found.ends:
         return None
     asked = item.is_question and status not in ("approved", "applied", "undone", "noop")
-    return ItemOutcome(found.stays, found.ends, found.reason, found.kind, asked, found.noun)
+    return replace(found, proposed=asked)
 
 
 def seen_words(item: Item) -> dict[str, str]:
@@ -220,7 +233,7 @@ def _ended_rows(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
     stays = tuple(_row(mutation, r, words.get(r) or names.get(r, "")) for r in sides[1])
     if not stays and (source := evidence.get("told_by")):
         stays = (OutcomeRow("", str(quotable(str(source)))),)
-    return ItemOutcome(stays, ends, _reason(evidence))
+    return ItemOutcome(stays, ends, _reason(evidence), side=str(evidence.get("side") or ""))
 
 
 def _ended_sentences(item: Item) -> ItemOutcome | None:
@@ -324,7 +337,7 @@ def _first(evidence: Mapping[str, object], keys: Sequence[str]) -> str:
 
 def _quoted(row: OutcomeRow, *, alike: bool) -> str:
     text = row.text if len(row.text) <= LONGEST else f"{row.text[: LONGEST - 1].rstrip()}…"
-    return f"“{text}” ({row.shown_id})" if alike and row.id else f"“{text}”"
+    return f"“{text}” ({row.shown_id})" if row.is_place or (alike and row.id) else f"“{text}”"
 
 
 def _ending(date: str, rows: Sequence[OutcomeRow], listed: Callable[[Sequence[OutcomeRow]], str]) -> str:

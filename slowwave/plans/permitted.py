@@ -28,8 +28,9 @@ class Permit:
 
     ``beside`` are further tables that it writes. ``only`` are the columns of its own table, if they are fewer than those of the kind. An
     item retires at most ``retires`` of the rows it names in its own table (None: any number), and rows of the tables ``ends``; it retires
-    relationships only of entities that it absorbs. With ``waits`` another night can do it as well. With ``tidies`` it is housekeeping:
-    nobody needs what it retires.
+    relationships only of entities that it absorbs. With ``waits`` a plan that would exceed the caps of what it may retire postpones items
+    to another night. With ``tidies`` the items are housekeeping, such as duplicates and small talk: they may also be postponed, and their
+    retired rows count against the cap of ``blast_radius_housekeeping_share``.
     """
 
     kind: str

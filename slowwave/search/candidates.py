@@ -281,7 +281,7 @@ def _floats(values: Any) -> np.ndarray:
 #
 # A lexical score is BM25 as a share of the score of a text that contains every word of the query several times. A cosine is scaled between
 # the typical cosines of unrelated texts and of texts with the same meaning for its model. Fusing scores keeps information that ranks lose:
-# by how much a row was better. ``docs/search.md`` has measurements of the alternatives.
+# by how much a row was better. ``make bench-search`` compares the alternatives.
 
 _FULL: Final = 0.6 * (K1 + 1)
 """Share of BM25's maximum per word at which a word counts as fully found: about one more occurrence than a single one in a text of mean

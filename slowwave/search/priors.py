@@ -233,11 +233,6 @@ def precedence(path: str, plane: str, metadata: Mapping[str, Any]) -> int:
     )
 
 
-def are_copies(one: str, other: str) -> bool:
-    """Return whether two texts say the same: one holds most of the shorter one, or they hardly differ."""
-    return _are_copies(one, other, _shingles(one), _shingles(other))
-
-
 def collapsed(texts: Sequence[str], worth: Sequence[int], most: int) -> list[list[int]]:
     """Group the positions of texts (best first) with those of their copies, and return the groups.
 

@@ -42,10 +42,6 @@ class SearchScope(BaseModel):
     since: date | None = None
     until: date | None = None
 
-    def is_empty(self) -> bool:
-        """Return whether the scope sets no condition."""
-        return not self.model_dump(exclude_defaults=True)
-
 
 class SearchRequest(BaseModel):
     """One search of a namespace."""

@@ -7,7 +7,7 @@ episodic memories. Each ``group_id`` is a namespace. Both times are kept: ``vali
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from slowwave.errors import ImportRefused
 from slowwave.models.embedder import Embedder
 from slowwave.sources import loading
 from slowwave.sources.loading import BATCH_CHARACTERS, Progress, batches, claim, found_id, insert, refuse_read_only
-from slowwave.sources.pipeline import ImportSummary, Record, write_records, write_turns
+from slowwave.sources.pipeline import ImportSummary, Record, summarize_import, write_records, write_turns
 from slowwave.sources.rows import (
     LONGEST_ID,
     LONGEST_NAME,
@@ -30,19 +30,16 @@ from slowwave.sources.rows import (
     chosen_slug,
     file_slug,
     instant,
-    parse_json,
+    read_json_file,
     required_text,
     slug_of,
     storable,
     unreadable,
 )
-from slowwave.sources.turns import Turn
+from slowwave.sources.turns import ImportTally, Turn
 from slowwave.store import tables
 from slowwave.store.load import analyse
 from slowwave.store.namespaces import refuse_connected
-
-LARGEST_FILE: Final = 256 * 1024 * 1024
-"""Bytes: the file is one JSON value, which is read whole."""
 
 SOURCE: Final = "graphiti"
 _BASE_LABEL: Final = "Entity"
@@ -100,7 +97,7 @@ def import_graphiti(
     groups = _groups(path, check, namespace)
     refuse_read_only(connection, groups)
     refuse_connected(connection, [*groups])
-    added, known, left, reworded, forgotten = Counter[str](), 0, list[str](), 0, 0
+    tally = ImportTally()
     for slug, group in groups.items():
         nodes = write_records(connection, slug, [*group.nodes.values()], check, embedder=embedder, progress=progress)
         turns = write_turns(
@@ -113,29 +110,16 @@ def import_graphiti(
             progress=progress,
         )
         for part in (nodes, turns):
-            added.update(part.added)
-            known, reworded = known + part.known, reworded + part.reworded
-            left += part.left
-            forgotten += part.forgotten
+            tally.added.update(part.added)
+            tally.known += part.known
+            tally.reworded += part.reworded
+            tally.left += part.left
+            tally.forgotten += part.forgotten
         edges, gone = _without_erased(connection, slug, [*group.edges.values()])
-        forgotten += gone
-        stood, changed = _write_edges(connection, slug, edges, embedder.model, added)
-        known += stood
-        left += changed
-    analyse(connection, added)
-    screening = check.screening
-    return ImportSummary(
-        tuple(groups),
-        dict(added),
-        tuple(check.skipped),
-        check.seen,
-        known,
-        dict(screening.found),
-        screening.quarantined,
-        reworded,
-        tuple(dict.fromkeys(left)),
-        forgotten,
-    )
+        tally.forgotten += gone
+        _write_edges(connection, slug, edges, embedder.model, tally)
+    analyse(connection, tally.added)
+    return summarize_import(tuple(groups), tally, check)
 
 
 def _without_erased(connection: psycopg.Connection[Any], slug: str, edges: Sequence[_Edge]) -> tuple[list[_Edge], int]:
@@ -179,17 +163,10 @@ def _count_mentions(group: _Group) -> None:
 
 
 def _content(path: Path) -> Mapping[str, Any]:
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise BadRow(f"it has more than {LARGEST_FILE:,} bytes")
-        content = parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-        if not isinstance(content, dict):
-            raise BadRow("not a JSON object")
-        for part in _PARTS:
-            if not isinstance(content.get(part) or [], list):
-                raise BadRow(f"{part} is no list")
-    except (OSError, BadRow) as error:
-        unreadable(path, error)
+    content = read_json_file(path)
+    for part in _PARTS:
+        if not isinstance(content.get(part) or [], list):
+            unreadable(path, BadRow(f"{part} is no list"))
     if not any(content.get(part) for part in _PARTS):
         raise ImportRefused(
             f"{path} holds no nodes, edges or episodes, so there is nothing to import. docs/import.md says how such a file is made."
@@ -286,26 +263,24 @@ def _instant(value: object, name: str) -> datetime:
 
 
 def _write_edges(
-    connection: psycopg.Connection[Any], slug: str, edges: Sequence[_Edge], model: str, added: Counter[str]
-) -> tuple[int, list[str]]:
-    """Write the edges that are new in the namespace; return how many existed, and which of these have another text."""
-    known, left = 0, list[str]()
+    connection: psycopg.Connection[Any], slug: str, edges: Sequence[_Edge], model: str, tally: ImportTally
+) -> None:
+    """Write the edges that are new in the namespace; count the others, and note which of these have another text."""
     for batch in batches(edges, lambda edge: len(edge.fact), BATCH_CHARACTERS):
         with connection.transaction():
-            namespace = claim(connection, slug, added, model)
+            namespace = claim(connection, slug, tally.added, model)
             ids = [loading.row_id(namespace, "memory_facts", edge.id) for edge in batch]
             standing = {str(i): str(fact) for i, fact in connection.execute(_STANDING, (namespace, ids)).fetchall()}
             fresh = [edge for edge in batch if edge.id not in standing]
             names = _names(connection, namespace, fresh)
             chunks = _chunks(connection, namespace, fresh)
             facts = (_fact(namespace, edge, names, chunks) for edge in fresh)
-            insert(connection, tables.memory_facts, facts, len(fresh), added)
+            insert(connection, tables.memory_facts, facts, len(fresh), tally.added)
             tied = [edge for edge in fresh if edge.source != edge.target]
             relationships = (_relationship(namespace, edge, chunks) for edge in tied)
-            insert(connection, tables.relationships, relationships, len(tied), added)
-        known += len(standing)
-        left += [edge.id for edge in batch if standing.get(edge.id, edge.fact) != edge.fact]
-    return known, left
+            insert(connection, tables.relationships, relationships, len(tied), tally.added)
+        tally.known += len(standing)
+        tally.left += [edge.id for edge in batch if standing.get(edge.id, edge.fact) != edge.fact]
 
 
 def _entity(namespace: str, node: str) -> str:

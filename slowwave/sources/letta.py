@@ -27,15 +27,12 @@ from slowwave.sources.rows import (
     content_id,
     instant,
     parse_json,
+    read_json_file,
     required_text,
     slug_of,
     storable,
-    unreadable,
 )
 from slowwave.sources.turns import Turn
-
-LARGEST_FILE: Final = 256 * 1024 * 1024
-"""Bytes: an agent file is one JSON value, which is read whole."""
 
 _NOTICES: Final = ("heartbeat", "login", "system_alert")
 """The types of Letta's own messages in the user's turn."""
@@ -70,16 +67,7 @@ def read_agents(path: Path, check: RowCheck, namespace: str | None = None) -> It
 
     A file that is a JSON string holding JSON is unwrapped. Bad parts are reported to ``check`` by their JSON path.
     """
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise BadRow(f"it has more than {LARGEST_FILE:,} bytes")
-        content = parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-        if isinstance(content, str):
-            content = parse_json(content)
-        if not isinstance(content, dict):
-            raise BadRow("not a JSON object")
-    except (OSError, BadRow) as error:
-        unreadable(path, error)
+    content = read_json_file(path)
     file = _File(content, check, path, namespace)
     agents, blocks = file.agents(), file.blocks()
     if not agents and not blocks and not check.skipped:

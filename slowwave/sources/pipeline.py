@@ -126,7 +126,7 @@ def write_turns(
             target.write(batch, steps.part(len(batch)))
             steps.finish(len(batch))
     analyse(connection, tally.added)
-    return _summary(tuple(groups), tally, check)
+    return summarize_import(tuple(groups), tally, check)
 
 
 def write_records(
@@ -173,10 +173,11 @@ def write_records(
         ]
         steps.finish(len(batch) + len(gone))
     analyse(connection, tally.added)
-    return _summary((slug,) if records else (), tally, check)
+    return summarize_import((slug,) if records else (), tally, check)
 
 
-def _summary(slugs: tuple[str, ...], tally: ImportTally, check: RowCheck) -> ImportSummary:
+def summarize_import(slugs: tuple[str, ...], tally: ImportTally, check: RowCheck) -> ImportSummary:
+    """Build the summary of an import into some namespaces from its counts and the check of its rows."""
     screening = check.screening
     return ImportSummary(
         slugs,

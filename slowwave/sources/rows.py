@@ -220,6 +220,28 @@ def unreadable(path: Path, error: Exception) -> NoReturn:
     ) from None
 
 
+LARGEST_FILE: Final = 256 * 1024 * 1024
+"""Bytes: such a file is one JSON value, which is read whole."""
+
+
+def read_json_file(path: Path) -> dict[str, Any]:
+    """Read a file that is one JSON object, or a JSON string holding one.
+
+    Raises ``ImportRefused``.
+    """
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise BadRow(f"it has more than {LARGEST_FILE:,} bytes")
+        content = parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        if isinstance(content, str):
+            content = parse_json(content)
+        if not isinstance(content, dict):
+            raise BadRow("not a JSON object")
+    except (OSError, BadRow) as error:
+        unreadable(path, error)
+    return content
+
+
 def parse_json(text: str | bytes) -> Any:
     """Parse a JSON value.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ import psycopg
 from slowwave.models.embedder import Embedder
 from slowwave.sources import loading
 from slowwave.sources.loading import BATCH_CHARACTERS, Progress, Steps, batches, claim, insert, refuse_read_only
-from slowwave.sources.pipeline import ImportSummary, Record, write_records, write_turns
+from slowwave.sources.pipeline import ImportSummary, Record, summarize_import, write_records, write_turns
 from slowwave.sources.rows import (
     LONGEST_ID,
     LONGEST_NAME,
@@ -35,7 +34,7 @@ from slowwave.sources.rows import (
     storable,
     unreadable,
 )
-from slowwave.sources.turns import Turn
+from slowwave.sources.turns import ImportTally, Turn
 from slowwave.store import tables
 from slowwave.store.load import analyse
 from slowwave.store.namespaces import refuse_connected
@@ -95,34 +94,23 @@ def import_facts(
             check.bad(line, f"its id was used in line {earlier[0]} for another fact")
     refuse_read_only(connection, [slug])
     refuse_connected(connection, [slug])
-    facts, steps = [fact for _, fact in first.values()], Steps(progress, len(first))
-    added, known, left, forgotten = Counter[str](), 0, list[str](), 0
+    facts, steps, tally = [fact for _, fact in first.values()], Steps(progress, len(first)), ImportTally()
     for batch in batches(facts, lambda fact: len(str(fact.values)), BATCH_CHARACTERS):
         with connection.transaction():
-            within = claim(connection, slug, added, embedder.model)
+            within = claim(connection, slug, tally.added, embedder.model)
             ids = {fact.external_id: loading.row_id(within, "memory_facts", fact.external_id) for fact in batch}
             gone = loading.erased(connection, within, "memory_facts", list(ids.values()))
             batch = [fact for fact in batch if ids[fact.external_id] not in gone]
             standing = _stored_facts(connection, within, batch)
             fresh = [fact for fact in batch if fact.external_id not in standing]
             rows = (_row(within, fact) for fact in fresh)
-            insert(connection, tables.memory_facts, rows, len(fresh), added)
-        known += len(batch) - len(fresh)
-        forgotten += len(gone)
-        left += [f.external_id for f in batch if standing.get(f.external_id, f.says) != f.says]
+            insert(connection, tables.memory_facts, rows, len(fresh), tally.added)
+        tally.known += len(batch) - len(fresh)
+        tally.forgotten += len(gone)
+        tally.left += [f.external_id for f in batch if standing.get(f.external_id, f.says) != f.says]
         steps.finish(len(batch) + len(gone))
-    analyse(connection, added)
-    screening = check.screening
-    return ImportSummary(
-        (slug,) if facts else (),
-        dict(added),
-        tuple(check.skipped),
-        check.seen,
-        known,
-        dict(screening.found),
-        left=tuple(left),
-        forgotten=forgotten,
-    )
+    analyse(connection, tally.added)
+    return replace(summarize_import((slug,) if facts else (), tally, check), quarantined=0)  # such rows were refused
 
 
 def _fact(row: dict[str, Any], slug: str) -> _Fact:

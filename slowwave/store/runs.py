@@ -66,9 +66,6 @@ TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
 }
 """State → the states that may follow it. A run is inserted as ``planning`` or ``applying``."""
 
-FINAL: Final = frozenset(state for state, after in TRANSITIONS.items() if not after)
-"""The states without a following state."""
-
 HOLDING: Final[tuple[State, ...]] = ("planning", "applying")
 """The states of a run that holds its namespace."""
 

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from datetime import UTC, tzinfo
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -28,6 +28,62 @@ from slowwave.models.panel import SearchStep
 # settings are fingerprinted, stored with plans and shown; secrets are not settings.
 
 PREFIX: Final = "SLOWWAVE_"
+
+KHORA_PREFIX: Final = "KHORA_DREAM_"
+KHORA_KILL_SWITCH: Final = f"{KHORA_PREFIX}DISABLE_APPLY"
+"""It stops apply here too (``slowwave.plans.approval``) and is no setting."""
+KHORA_SETTINGS: Final[Mapping[str, str]] = {
+    "enabled": "enabled",
+    "default_mode": "default_mode",
+    "ops.dedupe_entities": "operations.dedupe_entities.enabled",
+    "ops.prune_edges": "operations.prune_edges.enabled",
+    "ops.recompute_centroids": "operations.recompute_centroids.enabled",
+    "ops.compact_facts": "operations.purge_expired.enabled",
+    "ops.cluster_events": "operations.dedupe_memories.events_enabled",
+    "dedupe_entities_enabled": "operations.dedupe_entities.enabled",
+    "source_chunk_ids_gc_enabled": "operations.gc_references.enabled",
+    "centroid_recompute_enabled": "operations.recompute_centroids.enabled",
+    "prune_edges_enabled": "operations.prune_edges.enabled",
+    "contradiction_detect_enabled": "operations.contradictions.enabled",
+    "contradiction_reconcile_enabled": "operations.resolve_conflicts.enabled",
+    "community_summary_enabled": "operations.community_summaries.enabled",
+    "normalize_schema_enabled": "operations.normalize_schema.enabled",
+    "llm_max_tokens_per_run": "llm_max_tokens_per_run",
+    "llm_max_tokens_per_namespace_per_day": "llm_max_tokens_per_namespace_per_day",
+    "retention_days": "retention_days",
+    "retention_runs_per_namespace": "retention_runs_per_namespace",
+    "report_file_sink_enabled": "report_file_sink_enabled",
+    "report_event_sink_enabled": "report_event_sink_enabled",
+    "report_collector_sink_enabled": "report_collector_sink_enabled",
+    "redact_text": "redact_text",
+    "dream_op_types": "dream_op_types",
+    "dream_decisions": "dream_decisions",
+    "cooccurrence_edge_weight": "cooccurrence_edge_weight",
+    "orphan_pr_percentile_threshold": "operations.orphans.pr_percentile_threshold",
+    "source_chunk_ids_gc_min_dead": "operations.gc_references.min_dead",
+    "centroid_lev_threshold": "operations.recompute_centroids.lev_threshold",
+    "centroid_min_intra_cluster_cosine": "operations.recompute_centroids.min_intra_cluster_cosine",
+    "dedupe_entities_default_threshold": "operations.dedupe_entities.default_threshold",
+    "dedupe_entities_per_type_thresholds": "operations.dedupe_entities.per_type_thresholds",
+    "dedupe_verifier_band_low": "operations.dedupe_entities.verifier_band_low",
+    "dedupe_verifier_timeout_seconds": "judge_timeout_seconds",
+    "dedupe_verifier_min_confidence": "judge_confidence",
+    "prune_edges_target_predicates": "operations.prune_edges.target_predicates",
+    "prune_edges_confidence_threshold": "operations.prune_edges.confidence_threshold",
+    "contradiction_detect_similarity_threshold": "operations.contradictions.similarity_threshold",
+    "contradiction_reconcile_timeout_seconds": "judge_timeout_seconds",
+    "contradiction_reconcile_min_confidence": "judge_confidence",
+    "community_summary_min_size": "operations.community_summaries.min_size",
+    "community_summary_model": "operations.community_summaries.model",
+    "community_summary_max_members_per_prompt": "operations.community_summaries.max_members_per_prompt",
+    "normalize_schema_mapping": "operations.normalize_schema.mapping",
+    "abstention_drift_min_samples": "operations.abstention_drift.min_samples",
+    "abstention_drift_sample_cap": "operations.abstention_drift.sample_cap",
+    "fact_compaction_retention_days": "operations.purge_expired.retention_days",
+    "event_clustering_cosine_threshold": "operations.dedupe_memories.events_cosine_threshold",
+    "event_clustering_window_days": "operations.dedupe_memories.events_window_days",
+}
+"""khora's settings whose variables are read here as well, each with our setting, as a path with dots."""
 
 PROGRAM_VARIABLES: Final = frozenset(
     f"{PREFIX}{name}"
@@ -78,14 +134,56 @@ class Expertise(BaseModel):
 Options = TypeVar("Options", bound=BaseModel)
 
 
+class KhoraVariable(NamedTuple):
+    """A variable of khora's that is set: its name, our setting as a path (empty if there is none), and its text."""
+
+    name: str
+    setting: str
+    value: str
+
+    @property
+    def ours(self) -> str:
+        """Return the variable of our setting."""
+        return f"{PREFIX}{self.setting.replace('.', '__')}".upper()
+
+
+def khora_variables(environment: Mapping[str, str]) -> list[KhoraVariable]:
+    """Return khora's variables that are set, in alphabetical order, except those whose setting a variable of ours sets.
+
+    khora writes its switches ``OPS__NAME`` or ``OPS_NAME``.
+    """
+    known = {name.replace(".", mark).upper(): path for name, path in KHORA_SETTINGS.items() for mark in ("__", "_")}
+    upper = {name.upper() for name in environment}
+    set_here = [
+        KhoraVariable(name, known.get(name.upper().removeprefix(KHORA_PREFIX), ""), environment[name])
+        for name in sorted(environment)
+        if name.upper().startswith(KHORA_PREFIX)
+    ]
+    return [one for one in set_here if not one.setting or one.ours not in upper]
+
+
 class _Environment(EnvSettingsSource):
-    """Read variables, and decode the options of operations, which may be lists and mappings."""
+    """Read variables, khora's where ours are not set, and decode the options of operations, which may be lists and mappings."""
 
     def __call__(self) -> dict[str, Any]:
         found = super().__call__()
         for operation, given in found.get("operations", {}).items():
             if isinstance(given, dict):
                 found["operations"][operation] = {name: _decoded(value) for name, value in given.items()}
+        read: dict[str, KhoraVariable] = {}
+        for one in khora_variables(os.environ):
+            other = read.setdefault(one.setting, one)
+            if one.setting and _decoded(other.value) != _decoded(one.value):
+                raise SettingsError(
+                    f"{other.name} and {one.name} set the same thing to different values. Set {one.ours} to the one that is right, or "
+                    "remove one of the two."
+                )
+            *sections, field = one.setting.split(".")
+            place = found
+            for section in sections:
+                place = place.setdefault(section, {})
+            if field:
+                place.setdefault(field, _decoded(one.value))
         return found
 
 
@@ -117,7 +215,8 @@ def zone_of(name: str) -> tzinfo:
 class Settings(BaseSettings):
     """The settings of a night.
 
-    Environment variables: ``SLOWWAVE_`` and the field's name, for ``operations`` ``SLOWWAVE_OPERATIONS__NAME__OPTION``.
+    Environment variables: ``SLOWWAVE_`` and the field's name, for ``operations`` ``SLOWWAVE_OPERATIONS__NAME__OPTION``; where such a
+    variable is not set, khora's (``KHORA_SETTINGS``).
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_nested_delimiter="__", extra="ignore", frozen=True)
@@ -490,7 +589,7 @@ _made: Final[dict[str, Settings]] = {}
 
 def _asked(known: Mapping[str, Any]) -> str:
     """Return the inputs of the settings as JSON: the given values and the variables; empty if they have no JSON."""
-    variables = {k: os.environ[k] for k in os.environ if k.upper().startswith(PREFIX)}
+    variables = {k: os.environ[k] for k in os.environ if k.upper().startswith((PREFIX, KHORA_PREFIX))}
     try:
         return json.dumps([known, variables], sort_keys=True)
     except (TypeError, ValueError):

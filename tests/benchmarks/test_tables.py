@@ -6,7 +6,7 @@ from benchmarks.operations import REFERRED, UNAPPLIED, planned
 from benchmarks.operations import applied as applied_planners
 from benchmarks.speed import PROBES, Figures
 from benchmarks.steps import STEPS, Measured
-from benchmarks.tables import markdown, parts
+from benchmarks.tables import STEP_BY_STEP, markdown, parts
 from slowwave.operations import AUDITS, PLANNERS
 
 SIZES = (10_000, 50_000)
@@ -74,5 +74,6 @@ def test_what_was_expected_is_met_or_not() -> None:
         assert rows["Rate of apply gc_references"][3] == verdict
         assert not any("with_vectors" in name for name in rows)
     page = markdown(figures())
-    assert "Planted are, at 50,000: 3,000 weak edges." in page
+    assert "Injected defects at 50,000: 3,000 weak edges." in page
+    assert STEP_BY_STEP not in page
     assert "## Beside khora" in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import sql
@@ -14,11 +13,9 @@ from slowwave.bindings.binding import (
     KeyColumn,
     key_text,
     key_text_sql,
-    native_key,
     row_id_of,
     row_id_sql,
 )
-from slowwave.errors import StoreError
 from slowwave.store.connect import Store
 from tests.worlds import few
 
@@ -42,7 +39,6 @@ def test_a_key_of_two_columns_gives_the_same_id_in_python_and_in_postgres(store:
     with store.connect("reader") as connection:
         found = connection.execute(query, (prefix, key)).fetchone()
     assert found == (row_id_of(binding, table, (prefix, key)), key_text((prefix, key)))
-    assert native_key(table, key_text((prefix, key))) == (prefix, key)
 
 
 def test_a_uuid_is_the_id_itself_and_a_number_is_made_into_one() -> None:
@@ -53,12 +49,3 @@ def test_a_uuid_is_the_id_itself_and_a_number_is_made_into_one() -> None:
     binding, numbered = bound(KeyColumn("id", "bigint"))
     other = BoundTable("memories", "public", "others", numbered.key, numbered.columns)
     assert row_id_of(binding, numbered, ("17",)) != row_id_of(binding, other, ("17",))
-    assert native_key(numbered, "17") == ("17",)
-
-
-@pytest.mark.parametrize("reference", ["k1", '["memories.anna"]', '["a", 1]', "{}", ""])
-def test_a_reference_that_is_no_key_is_refused(reference: str) -> None:
-    """A binding that was changed since names keys of another length."""
-    _, table = bound(KeyColumn("prefix", "text"), KeyColumn("key", "text"))
-    with pytest.raises(StoreError, match="no key"):
-        native_key(table, reference)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from slowwave.changes.apply import apply_items
+from slowwave.changes.merges import Merge, merge_rows
 from slowwave.changes.mutation import Mutation
 from slowwave.errors import UndoBlocked
 from slowwave.night.executor import apply_approval
@@ -22,6 +23,7 @@ from slowwave.store.settings import Settings
 from slowwave.wiki.claims.planned_claims import NewSubject, PlannedClaim, SubjectClaims, planned_claims
 from slowwave.wiki.corpus.planned_pages import PlannedPage, planned_pages
 from tests.changes.test_properties import apply, undo
+from tests.changes.test_shared_edge import shared_edge
 from tests.memories import ask
 from tests.nights import write_a_plan
 from tests.permitting import approve
@@ -211,3 +213,42 @@ def claim_of_nobody(snapshot: Snapshot) -> Mutation:
         snapshot, Settings(), None, [SubjectClaims(NewSubject("project:heron", "Heron"), (claim,))]
     )
     return mutation
+
+
+def test_undo_of_a_page_informs_followers_of_documents(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that are kept in step with documents are updated when an undo removes one."""
+    world = shared_edge()
+    load_world(store, world)
+    item = Item("digest_sessions", "write", page(snapshot_of(store, world)), risk="high")
+    _, plan = write_a_plan(store, world, items=[item])
+    run = apply_approval(store, approve(store, world.slug, plan.plan_hash, approver="mara").id)
+    wrote: list[tuple[object, bool]] = []
+
+    class Follower:
+        def before_write(self, *_: object) -> None: ...
+
+        def after_write(self, *given: Any, undo: bool = False) -> None:
+            wrote.append((sorted(given[-1]), undo))
+
+    monkeypatch.setattr("slowwave.night.undo.followers", lambda: (Follower(),))
+    assert undo_run(store, run.run_id).items == (item.id,)
+    assert wrote == [(["documents"], True)]
+
+
+def test_undo_of_undo_alias_that_an_agent_added_since_keeps_the_agents_row(store: Store) -> None:
+    """A merge that is applied again needs its alias to exist, whoever inserted it."""
+    world = shared_edge()
+    load_world(store, world)
+    anna, anne, *_ = world.ids("entities")
+    (merge,) = merge_rows(export_snapshot(store, world.slug), [Merge(anna, (anne,))])
+    (alias,) = (i.values["alias"] for i in merge.inserts if i.table == "entity_aliases")
+    run = applied(store, world, merge)
+    undone, items = undo(store, world, run)
+    theirs = str(uuid.uuid4())
+    ask(
+        store,
+        "INSERT INTO memory.entity_aliases (id, namespace_id, entity_id, alias) VALUES (%s, %s, %s, %s) RETURNING id",
+        *(theirs, world.namespace_id, anna, alias),
+    )
+    assert undo(store, world, undone)[1] == items
+    assert ask(store, "SELECT id::text FROM memory.entity_aliases WHERE entity_id = %s", anna) == [(theirs,)]

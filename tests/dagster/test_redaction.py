@@ -13,7 +13,7 @@ from dagster._serdes import serialize_value
 from slowwave.errors import ModelError
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.night.reports import load_manifest, reports_path
+from slowwave.night.reports import reports_path
 from slowwave.night.run_events import Event
 from slowwave.night.undo import undo_run
 from slowwave.operations import Inputs
@@ -93,7 +93,11 @@ def test_all_leaves_no_memory_text_in_dagster(
         census = night.metadata(results[0], "audit", "census")
     assert not leaks
     files = [path for path in reports_path(Settings()).rglob("*") if path.is_file()]
-    assert {load_manifest(p)["mode"] for p in files if p.name.endswith(".manifest.json")} == {"plan", "apply", "undo"}
+    assert {json.loads(p.read_bytes())["mode"] for p in files if p.name.endswith(".manifest.json")} == {
+        "plan",
+        "apply",
+        "undo",
+    }
     assert not [path.name for path in files if found(_text(path))]
     output = capfd.readouterr()
     assert not found(output.out + output.err + caplog.text)
@@ -188,7 +192,7 @@ def test_a_run_in_this_process_obeys_as_well(
     with pytest.raises(ValueError, match=MARKER):
         run_night(marked, NAMESPACE, force=True, callbacks=[told.append])
     files = [path for path in reports_path(Settings()).rglob("*") if path.is_file()]
-    manifests = [load_manifest(path) for path in files if path.name.endswith(".manifest.json")]
+    manifests = [json.loads(path.read_bytes()) for path in files if path.name.endswith(".manifest.json")]
     assert sorted(m["mode"] for m in manifests) == ["apply", "plan", "plan", "undo"]
     assert {m["redact_text"] for m in manifests} == {level}
     with marked.connect("reader") as connection:

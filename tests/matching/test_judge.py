@@ -69,7 +69,7 @@ class Court:
     def judge(
         self, questions: Sequence[PairQuestion], *, budget: int = 10**6, pairs: int | None = None, timeout: float = 5.0
     ) -> JudgedPairs:
-        chats = [EndpointChat(self.server.url, name, timeout=timeout, pause=[].append) for name in self.models]
+        chats = [EndpointChat(self.server.url, name, timeout=timeout) for name in self.models]
         return judge(questions, chats, budget=budget, confidence=0.6, pairs=pairs)
 
     def verdict(self, **more: float) -> PairVerdict:
@@ -313,7 +313,7 @@ def test_no_judges_judge_nothing_and_one_model_is_no_court(court: Court):
 
 def test_what_the_judges_cost_is_booked_on_the_run(court: Court):
     """The run's budget is asked before each pair and told of both calls; when it is spent, the other pairs are left out."""
-    chats = [EndpointChat(court.server.url, name, pause=[].append) for name in court.models]
+    chats = [EndpointChat(court.server.url, name) for name in court.models]
     run_budget = Budget(per_run=WORST + 100)
     questions = [question(f"a{k}", f"b{k}", probability=0.9 - k / 10) for k in range(3)]
     judged = judge(questions, chats, budget=10**6, confidence=0.6, run_budget=run_budget)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -76,6 +77,7 @@ def test_with_two_forests_one_answer_parts_nothing_that_hangs_together_otherwise
     assert components(label, i[kept & ~same], j[kept & ~same]) == components(label, i[~same], j[~same])
 
 
+@cache
 def _found(world: str, scale: float = 0.3, **settings: object) -> tuple[Matches, int]:
     rows = worlds.make(world, scale)
     table = pa.table(

@@ -1,16 +1,20 @@
-"""What every client of an endpoint shares: how long it waits, how often it asks, and what it never repeats."""
+"""Requests to an endpoint: headers, retries, the counts of lost attempts, and the missing client."""
 
 from __future__ import annotations
 
+import importlib.util
+import subprocess
+import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
-from typing import Any
 
 import pytest
 
-from slowwave.models.endpoint import Endpoint, Reply
+from slowwave.errors import EmbeddingError, SettingsError
+from slowwave.models.embedder import EndpointEmbedder
+from slowwave.models.endpoint import Endpoint, EndpointChat, Reply
 from tests.endpoints import Server
+
+KEY = "SLOWWAVE_JUDGE_API_KEY"
 
 
 @pytest.fixture
@@ -20,94 +24,81 @@ def server() -> Iterator[Server]:
     served.close()
 
 
-def endpoint(server: Server, pauses: list[float], chance: float = 0.0, **options: Any) -> Endpoint:
-    return Endpoint(
-        server.url,
-        "chat/completions",
-        key_variable="SLOWWAVE_JUDGE_API_KEY",
-        timeout=5.0,
-        attempts=4,
-        longest_pause=60.0,
-        most_bytes=1000,
-        pause=pauses.append,
-        chance=lambda: chance,
-        **options,
-    )
+def endpoint(server: Server) -> Endpoint:
+    return Endpoint(server.url, "chat.completions", key_variable=KEY, timeout=5.0, attempts=4, most_bytes=1000)
 
 
-def post(one: Endpoint) -> Reply:
-    with one.client() as client:
-        return one.post(client, {"model": "m"})
+def post(one: Endpoint, text: str = "Hello.") -> Reply:
+    with one.connect() as connections:
+        return one.post(connections, {"model": "m", "messages": [{"role": "user", "content": text}]})
 
 
-def test_pauses_double_and_chance_takes_up_to_half(server: Server) -> None:
-    """Clients that failed together come back apart."""
-    for chance, expected in [(0.0, [0.5, 1.0, 2.0]), (1.0, [0.25, 0.5, 1.0]), (0.5, [0.375, 0.75, 1.5])]:
-        pauses: list[float] = []
-        assert post(endpoint(server, pauses, chance)).status == 503
-        assert pauses == expected
+def test_retries_pause_longer_each_time(server: Server, pauses: list[float]) -> None:
+    """Each answer of 5xx may have cost tokens."""
+    reply = post(endpoint(server))
+    assert (reply.status, reply.kind, reply.lost) == (503, "error status", 4)
+    assert [most * 0.75 <= pause <= most for most, pause in zip((0.5, 1, 2), pauses, strict=True)] == [True] * 3
 
 
-def test_by_default_chance_is_chance(server: Server) -> None:
-    """Two clients do not wait the same."""
-    waited: list[list[float]] = []
-    for _ in range(2):
-        pauses: list[float] = []
-        one = Endpoint(
-            *(server.url, "x"),
-            key_variable="NONE",
-            timeout=5.0,
-            attempts=3,
-            longest_pause=9.0,
-            most_bytes=1000,
-            pause=pauses.append,
-        )
-        post(one)
-        waited.append(pauses)
-    assert waited[0] != waited[1]
+def test_retry_after_sets_the_pause_and_429_costs_nothing(server: Server, pauses: list[float]) -> None:
+    server.answer = lambda _, n: [(429, {}, {"Retry-After": "7"}), (500, {}, {}), (200, {"ok": 1}, {})][n - 1]
+    assert post(endpoint(server)) == Reply(200, b'{"ok": 1}', lost=1)
+    assert pauses[0] == 7
 
 
-def test_the_server_says_how_long_in_seconds_or_as_a_date(server: Server) -> None:
-    """Its word goes before our own pauses, chance or not; nonsense, the past and a date without a zone count as silence."""
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    for said, low, high in [
-        ("7", 7, 7),
-        ("0", 0, 0),
-        ("6000", 60, 60),
-        (soon, 25, 30),
-        ("-3", 0.25, 0.5),
-        ("tomorrow", 0.25, 0.5),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.25, 0.5),
-        ("Wed, 21 Oct 2099 07:28:00", 0.25, 0.5),
-        ("nan", 0.25, 0.5),
-        ("inf", 60, 60),
-    ]:
-        server.requests.clear()
-        server.answer = lambda _, n, said=said: (429, {}, {"Retry-After": said}) if n == 1 else (200, {}, {})
-        pauses: list[float] = []
-        assert post(endpoint(server, pauses, 1.0)).status == 200
-        (pause,) = pauses
-        assert low <= pause <= high, said
-
-
-def test_a_server_that_is_rate_limited_is_left_alone_by_the_next_request(server: Server) -> None:
-    """The last 429 says how long; the request after it waits first, and the one after an answer does not."""
-    server.answer = lambda _, n: (429, {}, {"Retry-After": "20"}) if n <= 4 else (200, {}, {})
-    pauses: list[float] = []
-    one = endpoint(server, pauses)
-    assert post(one).status == 429
-    assert pauses == [20.0, 20.0, 20.0]
-    assert post(one).status == 200
-    assert 15 < pauses[3] <= 20
-    assert post(one).status == 200
-    assert len(pauses) == 4
-    assert len(server.requests) == 6
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_what_will_not_pass_is_asked_once(server: Server, status: int) -> None:
-    """A wrong key does not get better by waiting."""
-    server.answer = lambda *_: (status, {}, {"Retry-After": "1"})
-    pauses: list[float] = []
-    assert post(endpoint(server, pauses)).kind == "error status"
+@pytest.mark.parametrize("status", [307, 400, 401, 403, 404, 422])
+def test_refusal_or_redirect_is_not_sent_again(server: Server, pauses: list[float], status: int) -> None:
+    """A redirect to another server would take the texts there."""
+    server.answer = lambda *_: (status, {}, {"Location": f"{server.url}/v1/chat/completions", "Retry-After": "1"})
+    reply = post(endpoint(server))
+    assert (reply.kind, reply.status, reply.lost) == ("error status", status, 0)
     assert (pauses, len(server.requests)) == ([], 1)
+
+
+@pytest.mark.parametrize("key", ["", "sk-judge\n"])
+def test_variables_of_openai_are_not_sent_to_other_servers(
+    server: Server, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    """The client reads them by itself; only the key of the role may reach the endpoint."""
+    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "BASE_URL"):
+        monkeypatch.setenv(f"OPENAI_{name}", "http://localhost:1/foreign")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer foreign")
+    monkeypatch.setenv(KEY, key)
+    server.answer = lambda *_: (200, {}, {})
+    assert post(endpoint(server)).status == 200
+    (request,) = server.requests
+    assert request["key"] == ("Bearer sk-judge" if key else None)
+    assert "foreign" not in str(server.headers)
+
+
+def test_lone_surrogates_are_replaced(server: Server) -> None:
+    server.answer = lambda *_: (200, {}, {})
+    assert post(endpoint(server), "broken \ud800 text").status == 200
+    assert server.requests[0]["messages"][0]["content"] == "broken ? text"
+
+
+def test_key_that_no_header_can_carry_is_a_problem_without_the_key(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY, "schlüssel")
+    reply = post(endpoint(server))
+    assert (reply.kind, "schl" in reply.problem, server.requests) == ("unreachable", False, [])
+
+
+def test_missing_client_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(SettingsError, match=r'pip install "slowwave\[models\]"'):
+        EndpointChat("http://localhost:1", "m")
+    with pytest.raises(EmbeddingError, match=r'pip install "slowwave\[models\]"'):
+        EndpointEmbedder("http://localhost:1", "m")
+
+
+def test_client_is_imported_by_the_first_request_only() -> None:
+    """Configuring a model must not cost every command a second."""
+    code = (
+        "import sys; from slowwave.models.endpoint import EndpointChat; from slowwave.models import embedder; "
+        "EndpointChat('http://localhost:1', 'm'); embedder.EndpointEmbedder('http://localhost:1', 'm'); "
+        "print(sorted({'openai', 'httpx', 'httpx2'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"

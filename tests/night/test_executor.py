@@ -6,18 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Thread
 
 import psycopg
 import pytest
 
-from slowwave.changes.cells import Cell, Write
+from slowwave.changes.cells import Cell, Change, Write
 from slowwave.changes.merges import Merge, merge_rows
 from slowwave.changes.mutation import Mutation, Row
 from slowwave.changes.simulate import simulate
 from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused, UndoBlocked
-from slowwave.night.executor import ApplyResult, apply_approval
+from slowwave.night.executor import ApplyResult, apply_approval, stood_in
 from slowwave.night.run_events import (
     Event,
     OperationEvent,
@@ -405,15 +406,18 @@ def test_a_run_is_cancelled_between_batches_and_can_be_resumed(store: Store) -> 
 @pytest.mark.parametrize(
     ("value", "disabled"), [("1", True), ("yes", True), ("0", False), ("no", False), ("False", False), ("", False)]
 )
-def test_the_kill_switch(store: Store, monkeypatch: pytest.MonkeyPatch, value: str, disabled: bool) -> None:
+@pytest.mark.parametrize("variable", ["SLOWWAVE_DISABLE_APPLY", "KHORA_DREAM_DISABLE_APPLY"])
+def test_the_kill_switch(
+    store: Store, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, disabled: bool
+) -> None:
     """Any value but none, empty, 0, false and no stops apply and undo before anything is written."""
-    monkeypatch.setenv("SLOWWAVE_DISABLE_APPLY", value)
-    assert apply_disabled() is disabled
+    monkeypatch.setenv(variable, value)
+    assert apply_disabled() == (variable if disabled else "")
     if not disabled:
         return
     world, _, _, approval = approved(store)
     before = digest(store, world.slug)
-    with pytest.raises(DreamApplyDisabled, match="SLOWWAVE_DISABLE_APPLY"):
+    with pytest.raises(DreamApplyDisabled, match=variable):
         apply_approval(store, approval.id)
     assert digest(store, world.slug) == before
 
@@ -495,6 +499,32 @@ def test_a_run_that_was_refused_can_be_cancelled_and_is_started_no_more(store: S
         connection.execute("UPDATE night.runs SET approval_id = %s WHERE id = %s", (approval.id, run))
     assert request_cancel(store, run).state == "cancelled"
     assert waiting_approvals(store) == []
+
+
+def test_progress_after_each_batch_is_stored_on_the_run(store: Store) -> None:
+    """Any process can see how far a run is, also between its batches."""
+    _, _, plan, approval = approved(store)
+    total = len(signed(plan, approval))
+    seen: list[tuple[object, ...]] = []
+    apply_approval(
+        store,
+        approval.id,
+        settings=ONE_BY_ONE,
+        progress=lambda done, total: seen.extend(
+            ask(store, "SELECT progress -> 'done', progress -> 'total' FROM night.runs WHERE mode = 'apply'")
+        ),
+    )
+    assert seen == [(done, total) for done in range(1, total + 1)]
+
+
+def test_stood_in_names_the_places_of_folder_blocks() -> None:
+    """A skipped item names the files that a person has to look at; rows without a place and other stores are left out."""
+    block = Write(Cell("memory.folder_blocks", "1", "content"), "set", "old", "new")
+    rows = (Row("1", "b.md, line 2"), Row("2"), Row("3", "a.md, line 1"))
+    folder = Mutation("set_state", "memories", rows=rows, physical=Change(writes=(block,)))
+    assert stood_in(folder) == " When it was planned it stood in: a.md, line 1; b.md, line 2."
+    assert stood_in(replace(folder, rows=(Row("2"),))) == ""
+    assert stood_in(replace(folder, physical=None)) == ""
 
 
 def test_there_is_no_apply_without_an_approval(store: Store) -> None:

@@ -23,8 +23,8 @@ PAGE = PlanPage(
     decided_items=1_000,
     questions=200,
     counts={"dedupe_entities": {"merge": 1_000, "review": 200}},
-    items=[{"item": f"{n}", "what": "Grafana"} for n in range(120)],
-    deferred={"late": "winner"},
+    items=[{"item": f"{n}", "change": "Grafana"} for n in range(120)],
+    deferred=[{"change": "Mara is merged into Maria", "conflicts with": "“Mara” ends", "item": "late"}],
     explained={},
     reports={"census": Report("census", "7 rows [x](http://evil.example)")},
     proven=("Recall@10 stays.",),
@@ -93,10 +93,11 @@ def test_a_probe_that_failed_is_quoted_and_a_name_that_breaks_out_of_code_is_lef
 
 
 def test_the_report_lists_a_hundred_items_and_says_of_how_many() -> None:
-    """Headlines are escaped; what was deferred names its winner; without a reason for it, nothing is said to be missing."""
+    """Headlines are escaped; an item that is left out names the change it conflicts with; nothing is said to be missing."""
     text = PAGE.markdown()
     assert "(100 of 120; `slowwave plans show acme --json` lists all)" in text
-    assert "| late | winner |" in text
+    assert "1 item left for another night" in text
+    assert "| Mara is merged into Maria | “Mara” ends | late |" in text
     assert "](http" not in text
     assert "nothing new" not in text
     assert "- census: 7 rows." in replace(PAGE, why_nothing=("census: 7 rows.",)).markdown()

@@ -89,6 +89,7 @@ def test_batches_halve_where_they_take_long_and_grow_back() -> None:
     throttle = Throttle.from_settings(
         Settings(batch_items=8, apply_max_batch_seconds=1.0, apply_max_replication_lag_seconds=0)
     )
+    assert throttle.size == 8
     sizes = []
     for seconds in (2.0, 2.0, 1.1, 5.0, 0.7, 0.1, 0.1, 0.1, 0.1):
         throttle.took(seconds)

@@ -54,7 +54,7 @@ def test_an_installed_package_adds_its_operations(tmp_path: Path) -> None:
         "import json, dagster as dg\n"
         "from memory_assets.definitions import defs\n"
         "from slowwave.operations import AUDITS, PLANNERS, named, operations, run_planner\n"
-        "from slowwave.operations.settings_page import page\n"
+        "from scripts.settings_page import page\n"
         "from tests.snapshots import make_inputs, make_snapshot\n"
         "graph = defs.resolve_asset_graph()\n"
         "names = ('long_memories', 'archive_blank')\n"

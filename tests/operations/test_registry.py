@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SettingsError
-from slowwave.operations import khora_kinds, operations, weekly_operations
+from slowwave.operations import khora_kinds, operations, weekly, weekly_operations
 from slowwave.operations.operation import FIRST, Operation
 from slowwave.operations.registry import PACKAGES, in_order
 from slowwave.plans.permitted import Permit
@@ -81,9 +81,9 @@ def test_each_stands_behind_what_it_names() -> None:
 @pytest.mark.parametrize(
     ("some", "said"),
     [
-        ((made("a", after=("b",)), made("b", after=("a",))), "a, b stand behind each other"),
-        ((made("a", after=("b",)),), "in tests is to stand after b, and there is no such audit"),
-        ((made("a", after=("b",)), made("b", "planner")), "in tests is to stand after b, and there is no such audit"),
+        ((made("a", after=("b",)), made("b", after=("a",))), "a, b name each other in after"),
+        ((made("a", after=("b",)),), "in tests names b in after, and there is no such audit"),
+        ((made("a", after=("b",)), made("b", "planner")), "in tests names b in after, and there is no such audit"),
     ],
 )
 def test_a_place_that_cannot_be_is_refused(some: tuple[Operation[Any], ...], said: str) -> None:
@@ -99,3 +99,10 @@ def test_an_operation_without_a_setting_has_a_switch_of_its_own(monkeypatch: pyt
     monkeypatch.setenv("SLOWWAVE_OPERATIONS__ONE__ENABLED", "false")
     assert (on.variable, on.is_on(Settings())) == ("SLOWWAVE_OPERATIONS__ONE__ENABLED", False)
     assert off.is_on(Settings.for_namespace({"operations": {"two": {"enabled": True}}}))
+
+
+def test_weekly_operation_that_is_switched_off_does_not_run_on_the_weekly_night() -> None:
+    by_default = weekly(Settings.for_namespace({}))
+    assert "community_summaries" in weekly_operations() & by_default
+    off = {"operations": {"community_summaries": {"enabled": False}}}
+    assert by_default - weekly(Settings.for_namespace(off)) == {"community_summaries"}

@@ -8,7 +8,13 @@ import pytest
 
 from slowwave.errors import SettingsError
 from slowwave.night.night import run_night
-from slowwave.operations.setting_names import check_settings, known_variables, unknown_keys, unknown_variables
+from slowwave.operations.setting_names import (
+    check_settings,
+    diagnose_settings,
+    known_variables,
+    unknown_keys,
+    unknown_variables,
+)
 from slowwave.store.connect import Store
 from tests.surfaces.cli.conftest import Run, run  # noqa: F401 - the fixture
 from tests.toy import toy
@@ -95,6 +101,21 @@ def test_unknown_setting_warns_and_misspelt_switch_is_refused() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_settings({"operations": {"dedupe_entities": {"enabled": False}}})
+
+
+def test_khora_variables_are_named_in_one_notice_by_nights_and_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KHORA_DREAM_RETENTION_DAYS", "40")
+    monkeypatch.setenv("KHORA_DREAM_REDACT_TEXT", "none")
+    monkeypatch.setenv("KHORA_DREAM_DEDUPE_VERIFIER_BAND_HIGH", "0.9")
+    monkeypatch.setenv("KHORA_DREAM_DISABLE_APPLY", "1")
+    used = "KHORA_DREAM_REDACT_TEXT as SLOWWAVE_REDACT_TEXT, KHORA_DREAM_RETENTION_DAYS as SLOWWAVE_RETENTION_DAYS"
+    none = "KHORA_DREAM_DEDUPE_VERIFIER_BAND_HIGH has no equivalent"
+    with pytest.warns(UserWarning, match="KHORA_DREAM_") as given:
+        check_settings({})
+    assert [part in str(one.message) for part, one in zip((none, used), given, strict=True)] == [True, True]
+    found = diagnose_settings(None)
+    assert [part in one.finding for part, one in zip((none, used), found, strict=True)] == [True, True]
+    assert not any(one.problem for one in found)
 
 
 def test_night_refuses_a_misspelt_switch(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

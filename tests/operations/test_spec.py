@@ -47,6 +47,8 @@ def test_a_function_is_given_what_it_declares_and_nothing_else() -> None:
         with pytest.raises(SnapshotError, match="entities"):
             snapshot.table("entities")
         assert set(inputs.models) == {"live_entities"}
+        with pytest.raises(SettingsError, match=r"recall_signals.*add .recall_signals. to models"):
+            inputs.models["recall_signals"]
         rows = {"memories": len(snapshot.table("memories")), **{name: len(v) for name, v in snapshot.vectors.items()}}
         return Report("looks", "", rows)
 

@@ -33,7 +33,7 @@ class Desk:
         self.says: Any = {}
         self.server = Server(self._answer)
         self.budget = Budget()
-        self.writer = EndpointChat(self.server.url, "scribe", timeout=5, pause=[].append, role=WRITER)
+        self.writer = EndpointChat(self.server.url, "scribe", timeout=5, role=WRITER)
 
     def _answer(self, body: dict[str, Any], _: int) -> tuple[int, Any, dict[str, str]]:
         says = self.says(body) if callable(self.says) else self.says

@@ -15,6 +15,7 @@ from slowwave.plans.gate import countersign, revoke, set_rule
 from slowwave.plans.signatures import ApprovalRule, half_signed, read_rule
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.store.connect import Store
+from tests.memories import behind_triggers
 from tests.nights import new_world, write_a_plan
 from tests.permitting import approve
 
@@ -46,10 +47,25 @@ def test_two_people_sign_before_anything_is_applied(store: Store) -> None:
             countersign(store, world.slug, plan.plan_hash, signed_by=name)
     done = countersign(store, world.slug, plan.plan_hash[:12], signed_by="otto", note="seen")
     assert (done.approval_ids, done.missing, done.items) == ((approval.id,), 0, len(approval.item_ids))
+    shown = done.to_json()
+    assert (shown["plan_hash"], shown["signed_by"], shown["missing"]) == (plan.plan_hash, "otto", 0)
     assert waiting_approvals(store, world.slug) == [(approval.id, world.slug)]
     assert apply_approval(store, approval.id).counts["applied"] > 0
     with pytest.raises(Refused, match="No approval"):
         countersign(store, world.slug, plan.plan_hash, signed_by="zoe")
+
+
+def test_countersign_plan_edited_after_first_approval_refuses(store: Store) -> None:
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    set_rule(store, world.slug, signatures=2, set_by="root")
+    approval = approve(store, world.slug, plan.plan_hash, approver="mara")
+    behind_triggers(store, "UPDATE night.plans SET expires_at = expires_at + interval '30 days'")
+    with pytest.raises(Refused, match=r"its expiry was changed after sealing\. Nothing was signed\."):
+        countersign(store, world.slug, plan.plan_hash, signed_by="otto")
+    with store.connect("reader") as connection:
+        (lacking,) = half_signed(connection, world.slug)
+    assert (lacking.approval_id, list(lacking.signers)) == (approval.id, ["mara"])
 
 
 def test_the_rule_counts_when_it_is_applied(store: Store) -> None:

@@ -7,6 +7,7 @@ import pytest
 from slowwave.changes.mutation import Mutation
 from slowwave.night.night import run_night
 from slowwave.night.runs import Night
+from slowwave.operations import PLANNERS
 from slowwave.plans.items import (
     PATTERNS,
     Change,
@@ -55,6 +56,24 @@ def test_undeclared_pattern_asks_and_gives_its_reason() -> None:
 def test_patterns_have_unique_names_and_name_their_data() -> None:
     assert len({(p.operation, p.name) for p in PATTERNS}) == len(PATTERNS)
     assert all(p.data for p in PATTERNS if p.decisions)
+
+
+_REWRITES = {"merge_rows", "new_version", "rename_type", "filter_references", "purge_rows"}
+
+
+def test_planners_that_retire_or_rewrite_rows_have_a_pattern() -> None:
+    """A planner whose items pass by the patterns would decide without a measurement."""
+    changing = {
+        name
+        for name, made in PLANNERS.items()
+        if made.module.startswith("slowwave.operations.planners.")
+        and any(permit.retires != 0 or permit.kind in _REWRITES for permit in made.permits)
+    }
+    missing = sorted(changing - {pattern.operation for pattern in PATTERNS})
+    assert not missing, (
+        f"PATTERNS in slowwave/plans/items.py has no pattern of {missing}. Add a line for each kind of change that the planner makes, and "
+        "let it pass its items through ask_unless_measured."
+    )
 
 
 def test_mechanical_patterns_decide_alone() -> None:

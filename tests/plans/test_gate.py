@@ -203,6 +203,41 @@ def test_revocation_needs_valid_name_and_finds_approval_by_four_characters(store
     assert done.approval_ids == (signed.id,)
 
 
+def test_approve_named_items_with_reviews_leaves_other_items_pending(store: Store) -> None:
+    """``include_review`` adds the review items to the named ones, and nothing else."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    named = next(i.id for i in plan.items if i.decision != "review")
+    reviews = {i.id for i in plan.items if i.decision == "review"}
+    signed = approve(store, world.slug, plan.plan_hash, approver="mara", items=[named], include_review=True)
+    assert set(signed.item_ids) == {named, *reviews}
+    with store.connect("reader") as connection:
+        rows = connection.execute("SELECT channel, cardinality(item_ids) FROM night.approvals").fetchall()
+    assert rows == [("library", 1 + len(reviews))], "the record names the channel and the items"
+
+
+def test_approve_only_reviews_left_counts_them(store: Store) -> None:
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    approve(store, world.slug, plan.plan_hash, approver="mara")
+    with pytest.raises(Refused, match=r"Only 1 review items of plan .* --include-review"):
+        approve(store, world.slug, plan.plan_hash, approver="mara")
+    operations = sorted({i.operation for i in plan.items})
+    with pytest.raises(Refused, match=r"Nothing of plan .* is left to approve without those items"):
+        approve(store, world.slug, plan.plan_hash, approver="mara", include_review=True, without=operations)
+
+
+def test_reject_items_decided_by_another_login_meanwhile_refuses(store: Store) -> None:
+    """A reviewer's plan can be out of date; the refusal of the database is a sentence of the gate."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    with store.connect("approver") as connection:
+        seen = read_plan(connection, plan.plan_hash)
+        reject(store, world.slug, plan.plan_hash, rejected_by="mara", reason="two people", items=[seen.items[0].id])
+        with pytest.raises(Refused, match=r"nothing to reject .* Nothing was rejected\."):
+            gate.reject_items(connection, seen, [(seen.items[0], "two people")], "otto")
+
+
 def test_an_unknown_item_is_refused(store: Store) -> None:
     """Nothing is signed when one name fits nothing."""
     world = new_world(store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import fsspec
@@ -216,3 +217,33 @@ def test_what_is_left_out_is_named_by_item_or_operation(store: Store) -> None:
     assert len(signed.item_ids) == 11
     (record,) = records(store)
     assert (record["of"], record["items"]) == ("items", 11)
+
+
+def test_approve_part_vectors_of_another_model_judges_by_words(store: Store) -> None:
+    """Queries embedded by the configured model cannot be compared with vectors of another one."""
+    ask(store, "SELECT memory.register_vector_model('theirs', 2)")
+    anna = {"id": "anna", "name": "Anna", "entity_type": "PERSON"}
+    vectors = [{"id": "anna", "model": "theirs", "vector": [0.6, 0.8]}]
+    used = {
+        "occurred_at": ago(1),
+        "query": "Who is Anna?",
+        "hit_ids": ["anna"],
+        "selected_ids": ["anna"],
+        "scores": [1.0],
+    }
+    recalls = [{"id": "used", **used}]
+    remember(
+        store, "agent", {"blast_radius_share": 1.0}, entities=[anna], entity_vectors=vectors, recall_events=recalls
+    )
+    plan = night_of(store)
+    approve(store, "agent", plan.plan_hash, approver="mara", items=[plan.items[0].id])
+    assert [r["of"] for r in records(store)] == ["items"]
+
+
+def test_approve_part_of_plan_as_of_an_instant_judges_its_snapshot(store: Store) -> None:
+    """Such a plan is sealed under its instant, and its part is still judged on the rows that its night read."""
+    night_of(store, blast_radius_share=1.0)
+    plan = run_night(store, "agent", ops="archive_stale", now=datetime.now(UTC)).plan
+    assert plan is not None
+    approve(store, "agent", plan.plan_hash, approver="mara", items=[plan.items[0].id])
+    assert [r["of"] for r in records(store)] == ["items"]

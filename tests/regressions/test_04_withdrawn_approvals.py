@@ -120,6 +120,23 @@ def test_a_revocation_in_the_middle_of_an_apply_keeps_what_is_applied(store: Sto
     assert waiting_approvals(store, cancelled=True) == []
 
 
+def test_revoke_after_the_last_batch_is_not_recorded_as_applied(store: Store, run: Run) -> None:
+    """The approval is checked once more before the run is recorded, and the message names the undo of its items."""
+    world = new_world(store)
+    _, plan = write_a_plan(store, world)
+    signed = approve(store, world.slug, plan.plan_hash, approver="mara")
+
+    def withdraw(done: int, total: int) -> None:
+        if done == total:
+            run("plans", "revoke", world.slug, signed.id, "--by", "zoe", "--reason", "wait")
+
+    with pytest.raises(Refused, match=rf"{len(signed.item_ids)} of its items were applied before .* `slowwave undo"):
+        apply_approval(store, signed.id, progress=withdraw)
+    with store.connect("reader") as connection:
+        assert connection.execute("SELECT count(*) FROM night.applied").fetchone() == (0,)
+        assert connection.execute("SELECT state FROM night.runs WHERE mode = 'apply'").fetchone() == ("cancelled",)
+
+
 def test_what_is_applied_or_revoked_is_not_revoked(store: Store, run: Run) -> None:
     """Each is a sentence, and a revocation names somebody and a reason."""
     world = new_world(store)

@@ -42,8 +42,9 @@ def planned(store: Store, slug: str, **arguments: object) -> str:
         {"scope": DreamScope(since=NOW - timedelta(days=5))},
         {"scope": DreamScope(document_ids=frozenset((uid("acme letter"),)))},
         {"now": NOW},
+        {"config": {"operations.gc_references.min_dead": 2}},
     ],
-    ids=("operations", "the scope's operations", "since", "a document", "as of an instant"),
+    ids=("operations", "the scope's operations", "since", "a document", "as of an instant", "settings of one call"),
 )
 @pytest.mark.parametrize("signed", [False, True])
 def test_a_part_never_takes_the_place_of_a_night(store: Store, narrow: dict[str, object], signed: bool) -> None:
@@ -77,6 +78,15 @@ def test_a_dry_run_of_everything_is_no_night_either(store: Store) -> None:
         "superseded",
         "awaiting_approval",
     ]
+
+
+def test_night_after_dry_run_is_not_skipped_as_unchanged(store: Store) -> None:
+    """A dry run is no night, so the schedule's next night makes the plan that people are asked about."""
+    slug = forgetful(store)
+    dream(slug, "dry-run", store=store)
+    first = run_night(store, slug)
+    assert (first.skipped, first.plan is not None) == ("", True)
+    assert run_night(store, slug).skipped.startswith("unchanged since")
 
 
 def test_two_parts_stand_side_by_side_and_the_same_part_is_one(store: Store) -> None:

@@ -24,19 +24,20 @@ ROOMS = ("slowwave", "memory_assets", "jobs", "sensors", "resources", "dbt_like_
 
 def sentences(file: Path) -> Iterator[str]:
     """The strings of a file but docstrings; ``X1234`` stands for what is filled in, which may be an id."""
-    tree = ast.parse(file.read_text())
+    nodes = list(ast.walk(ast.parse(file.read_text())))
     docs = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    left_out = docs | inside
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(p.value) if isinstance(p, ast.Constant) else "X1234" for p in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs | inside:
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
             yield node.value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.operations.settings_page import SEEDS
+from scripts.settings_page import SEEDS
 from tests.operations.planners.test_consolidate_clusters import TALES, at, memory, plan, world
 from tests.snapshots import uid
 

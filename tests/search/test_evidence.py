@@ -3,7 +3,7 @@
 import pytest
 
 from slowwave.search.candidates import calibration_of
-from slowwave.search.priors import are_copies, collapsed, confidence, evidence_class, precedence, stale_warning
+from slowwave.search.priors import collapsed, confidence, evidence_class, precedence, stale_warning
 
 BODY = "The harbour ledger is kept by Anna, who writes each ship's name, its cargo and the day on which it came in."
 
@@ -66,6 +66,6 @@ def test_dory_generated_mirrors_collapse_behind_the_canonical_page():
 
 
 def test_copies_are_long_texts_that_hold_each_other():
-    assert are_copies(BODY, "Before it. " + BODY + " And after it much more is told of other things.")
-    assert not are_copies(BODY, BODY[::-1])
-    assert not are_copies("short", "short")
+    longer = "Before it. " + BODY + " And after it much more is told of other things."
+    for one, other, groups in ((BODY, longer, 1), (BODY, BODY[::-1], 2), ("short", "short", 2)):
+        assert len(collapsed([one, other], [0, 0], 10)) == groups

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from slowwave.search.request import SearchRequest, SearchScope
+from slowwave.search.request import SearchRequest
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,3 @@ def test_dory_modes_have_their_aliases(alias: str, mode: str):
 def test_what_cannot_be_asked_is_refused(wrong: dict[str, object]):
     with pytest.raises(ValidationError):
         SearchRequest.model_validate({"query": "q"} | wrong)
-
-
-def test_a_scope_that_asks_for_nothing_is_empty():
-    assert SearchScope().is_empty()
-    assert not SearchScope(tags=("a",)).is_empty()

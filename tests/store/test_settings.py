@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slowwave.errors import SettingsError
+from slowwave.matching.options import DedupeEntitiesOptions
 from slowwave.operations.options import PromoteMemoriesOptions, PruneEdgesOptions
 from slowwave.store.settings import Settings
 
@@ -17,6 +18,45 @@ def test_a_namespace_overlays_the_environment(monkeypatch: pytest.MonkeyPatch) -
     assert (settings.batch_items, settings.plan_expiry_days) == (7, 3)
     assert settings.expertise is not None
     assert settings.expertise.entity_types == ("person",)
+
+
+@pytest.mark.parametrize(
+    ("variables", "setting", "value"),
+    [
+        ({"KHORA_DREAM_ENABLED": "false"}, "enabled", False),
+        ({"KHORA_DREAM_ENABLED": "false", "SLOWWAVE_ENABLED": "true"}, "enabled", True),
+        ({"KHORA_DREAM_REDACT_TEXT": "none"}, "redact_text", "none"),
+        ({"KHORA_DREAM_OPS__PRUNE_EDGES": "False"}, "operations.prune_edges.enabled", False),
+        ({"KHORA_DREAM_OPS_PRUNE_EDGES": "0"}, "operations.prune_edges.enabled", False),
+        (
+            {"KHORA_DREAM_DEDUPE_ENTITIES_PER_TYPE_THRESHOLDS": '{"PERSON": 0.99}'},
+            "operations.dedupe_entities",
+            {"PERSON": 0.99},
+        ),
+    ],
+)
+def test_khora_variable_is_read_unless_ours_is_set(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], setting: str, value: object
+) -> None:
+    for name, text in variables.items():
+        monkeypatch.setenv(name, text)
+    found: object = Settings.for_namespace({})
+    for part in setting.split("."):
+        found = found[part] if isinstance(found, dict) else getattr(found, part)
+    if setting == "operations.dedupe_entities":
+        found = Settings.for_namespace({}).options("dedupe_entities", DedupeEntitiesOptions).per_type_thresholds
+    assert found == value
+
+
+def test_khora_variables_that_contradict_each_other_are_refused_with_both_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KHORA_DREAM_OPS__PRUNE_EDGES", "true")
+    monkeypatch.setenv("KHORA_DREAM_PRUNE_EDGES_ENABLED", "false")
+    with pytest.raises(SettingsError, match="KHORA_DREAM_OPS__PRUNE_EDGES and KHORA_DREAM_PRUNE_EDGES_ENABLED"):
+        Settings.for_namespace({})
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__PRUNE_EDGES__ENABLED", "false")
+    assert Settings.for_namespace({}).switch("prune_edges") is False
 
 
 def test_a_namespace_cannot_send_its_memory_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.quotation import quote
+from slowwave.text.subjects import says_new
 
 # Sides: the data of the rows in conflict, what a judge reads of each, and what the person who approves is shown.
 
@@ -294,13 +295,19 @@ def _evidence_weighted(conflict: Conflict, sides: ConflictRows) -> ConflictDecis
 
 
 def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
-    """Compare the scores of mnemo; the decision is sure if one side leads by a tenth."""
+    """Compare the scores of mnemo; the decision is sure if one side leads by a tenth.
+
+    Where no dates say which memory is later and one of them says that something has changed, that one is preferred, and it is not sure.
+    """
     similarity = float(conflict.evidence.get("similarity", 0.0))
     rows = {s: sides.rows["memories", id_] for s, id_ in (("a", conflict.a), ("b", conflict.b))}
     most = max(int(r["access_count"]) for r in rows.values())
     scores = {s: memory_score(r, most, similarity, sides.taken_at) for s, r in rows.items()}
     newest = _keep_newest(conflict, sides).winner
     winner = max(("a", "b"), key=lambda s: (round(scores[s], 12), s == newest))
+    if (changed := _only_one_of_change(conflict, sides)) and changed != winner:
+        why = "The one that stays says that something has changed, and no dates say which is later."
+        return ConflictDecision(changed, False, why, "evidence_weighted", weighed_columns("memories"), 0.5)
     best, other = scores[winner], scores["b" if winner == "a" else "a"]
     sure = best - other >= LEAD
     why = (
@@ -323,6 +330,39 @@ def memory_score(row: _Fields, most: int, similarity: float, now: datetime) -> f
     reliability = RELIABILITY.get(str(row["source"]).casefold(), UNKNOWN)
     recency = math.exp2(-hours / HALF_LIFE_HOURS)
     return 0.3 * reliability + 0.2 * recency + 0.2 * reads + 0.2 * float(row["importance"]) + 0.1 * similarity
+
+
+def _only_one_of_change(conflict: Conflict, sides: ConflictRows) -> str:
+    """Return the side of two memories that alone says that something has changed, where their dates do not tell which is later."""
+    a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
+    if conflict.table != "memories" or (a["valid_from"] and b["valid_from"] and a["valid_from"] != b["valid_from"]):
+        return ""
+    new = [side for side, row in (("a", a), ("b", b)) if says_new(str(row["text"]))]
+    return new[0] if len(new) == 1 else ""
+
+
+def why_this_side(conflict: Conflict, decision: ConflictDecision, sides: ConflictRows) -> str:
+    """Return the clause that says why the winner stays rather than the other row, and admits where nothing says so."""
+    if decision.policy in ("manual", "two_judges"):
+        return ""
+    winner, loser = (conflict.a, conflict.b) if decision.winner == "a" else (conflict.b, conflict.a)
+    stays, ends = (sides.rows[conflict.table, id_] for id_ in (winner, loser))
+    if stays.get("pinned") and not ends.get("pinned"):
+        return "because it is pinned"
+    if conflict.evidence.get("replaces") or _only_one_of_change(conflict, sides) == decision.winner:
+        return "because it says that something has changed"
+    if decision.policy == "source_precedence" and decision.sure:
+        return "because its source has precedence"
+    for column, verb in (("valid_from", "is true since"), ("recorded_at", "was recorded")):
+        since, before = stays[column], ends[column]
+        if since and before and since != before:
+            if since > before:
+                days = (f"{since:%Y-%m-%d}", f"{before:%Y-%m-%d}")
+                return f"because it {verb} {days[0]}" + (
+                    f", the other {days[1]}" if days[0] != days[1] else ", later than the other"
+                )
+            return "because it weighs more, although it is older" if decision.evidence else "although it is older"
+    return "though nothing says which of the two is later"
 
 
 def _source_precedence(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:

@@ -47,6 +47,7 @@ from slowwave.operations.conflicts.decide import (
     read_sides,
     sentence,
     strength,
+    why_this_side,
 )
 from slowwave.operations.conflicts.find import find_conflicts
 from slowwave.operations.options import ResolveConflictsOptions
@@ -223,6 +224,7 @@ def _item(
         "reason": conflict.reason,
         "policy": decision.policy,
         "why": decision.why,
+        **({"side": side} if (side := why_this_side(conflict, decision, sides)) else {}),
         "winner": sentence(sides.rows[conflict.table, loss.winner], names),
         "loser": sentence(sides.rows[conflict.table, loss.losers[0]], names),
         "winner_id": loss.winner,

@@ -451,7 +451,7 @@ _MAX_TOPICS: Final = 100  # a night, as far as the cap of what a plan may retire
 _COOLDOWN_DAYS: Final = 7  # until a topic memory may take up new statements
 _MATTER_DEVIATIONS: Final = 4.0
 """Standard deviations above the embedding model's cosine of unrelated texts that every two statements lie at least. Fewer than for a
-summary, because the subject and half of the words of content agree as well (``docs/quality.md`` has the measurement)."""
+summary, because the subject and half of the words of content agree as well (``docs/quality.md`` has measurements)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from slowwave.text.quotation import quotable_all
 # The value of such a question is the current probability of yes, times the square root of the number of row pairs that it settles (for
 # two groups, the geometric mean of their sizes). This is an expected gain; the root reduces the weight of large groups, because one wrong
 # row in them makes their questions useless. Alternatives tried: uncertainty (alone, and times the pairs), the probability alone, and
-# times all pairs; ``docs/review.md`` has the figures.
+# times all pairs; ``make bench-review`` compares them.
 #
 # For other questions, such as whether a value may be lost, there is no useful probability, so each counts as equally open. Their value is
 # the number of questions of connected rows, plus the number of similar questions, of which each further answer is worth less. This is

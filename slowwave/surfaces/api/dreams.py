@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
 from threading import Timer
 from typing import Final, Literal
@@ -16,6 +16,7 @@ from slowwave.night.runs import begin, parameters
 from slowwave.night.sinks import Callback
 from slowwave.night.undo import Undoing, UndoResult, undo_run
 from slowwave.operations import khora_kinds, named, operations, permits
+from slowwave.operations.setting_names import Config
 from slowwave.plans.approval import refuse_unwritable
 from slowwave.plans.gate import approve, check_name
 from slowwave.plans.seal import DreamScope
@@ -514,6 +515,7 @@ def dream(
     callbacks: Sequence[Callback] = (),
     reason: str = "",
     plan_hash: str | None = None,
+    config: Config | None = None,
 ) -> DreamResult:
     """Plan a night for a namespace (its name or id), and with ``mode="apply"`` apply what is approved.
 
@@ -530,6 +532,8 @@ def dream(
       sealed plan, a plan run plans again, both under their own ids. For a completed run its result is returned.
     - ``wait`` is the number of seconds to wait while another run holds the namespace. ``abandon`` marks a run whose process is gone
       as crashed.
+    - ``config`` are settings of this plan alone: a mapping such as ``{"operations.prune_edges.half_life_days": 90}`` changes single keys
+      of the namespace's, a ``DreamConfig`` replaces them all. It changes what is planned, not what apply is allowed to do.
     - ``reason`` is why the dream was requested; it is stored with the run, in one line of at most 500 characters.
     - ``on_progress`` is called with a ``DreamProgress``, ``callbacks`` with every event of the runs. Errors that they raise are
       logged, and the run continues.
@@ -551,13 +555,13 @@ def dream(
             refuse_unwritable(connection, slug)
     asked = _Asked(
         *(store, slug, chosen, approver, wait, "take over" if abandon else "raise", force, note),
-        *(on_progress, callbacks, reason),
+        *(on_progress, callbacks, reason, config),
     )
     if plan_hash is not None:
-        if chosen != "apply" or scope is not None or ops is not None or resume_from is not None:
+        if chosen != "apply" or any(given is not None for given in (scope, ops, resume_from, config)):
             raise Refused(
-                "A plan that is named by its hash is applied as it is: give mode apply and neither scope, operations nor a run to resume. "
-                "Nothing was done."
+                "A plan that is named by its hash is applied as it is: give mode apply and neither scope, operations, settings nor a run "
+                "to resume. Nothing was done."
             )
         return _apply_plan(asked, plan_hash)
     if resume_from is not None:
@@ -658,6 +662,7 @@ class _Asked:
     on_progress: Callable[[DreamProgress], None] | None
     callbacks: Sequence[Callback]
     reason: str = ""
+    config: Config | None = None
 
     def report(self, progress: DreamProgress) -> None:
         """Call ``on_progress``; log its errors and continue."""
@@ -679,7 +684,9 @@ def _plan_and_apply(asked: _Asked, scope: DreamScope) -> DreamResult:
     run_id = begin(
         asked.store,
         asked.namespace,
-        parameters=parameters(scope.op_kinds, scope, reason=asked.reason, dry_run=asked.mode == "dry-run"),
+        parameters=parameters(
+            scope.op_kinds, scope, reason=asked.reason, dry_run=asked.mode == "dry-run", config=asked.config
+        ),
         stuck=asked.stuck,
         wait=asked.wait,
     )
@@ -698,6 +705,7 @@ def _plan(asked: _Asked, run_id: str, scope: DreamScope, trigger: str, now: date
             callbacks=asked.callbacks,
             run_id=run_id,
             now=now,
+            config=asked.config,
         )
     except DreamCancelled:
         return result_of(asked.store, run_id, ())
@@ -822,6 +830,8 @@ def _resume(asked: _Asked, name: str, scope: DreamScope) -> DreamResult:
         with store.connect("planner") as connection:
             patiently(lambda: reopen_plan_run(connection, run, stuck=asked.stuck), asked.wait)
         now = datetime.fromisoformat(str(run.parameters["now"])) if run.parameters.get("now") else None
+        if asked.config is None and run.parameters.get("config"):
+            asked = replace(asked, config=mapping(run.parameters["config"]))
         return _plan(asked, run.run_id, scope if scope != DreamScope() else stored, "resume", now)
     if asked.mode == "apply" and run.state in ("awaiting_approval", "approved"):
         return _sign_and_apply(asked, run.run_id, run.plan_hash)

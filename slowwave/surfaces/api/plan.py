@@ -19,6 +19,7 @@ from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import OPERATIONS, run_night
 from slowwave.night.undo import UndoResult, undo_run
 from slowwave.operations import named, permits
+from slowwave.operations.setting_names import Config
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import Approval, Countersignature, approve, countersign, reject
 from slowwave.plans.items import Decision, Item
@@ -340,13 +341,15 @@ def plan(
     *,
     plan_hash: str | None = None,
     force: bool = False,
+    config: Config | None = None,
     store: Store | None = None,
 ) -> NightPlan:
     """Plan a namespace now and return the plan; no memory is written.
 
     ``ops`` are the operations to run, by name, or ``all``; by default those that the settings enable. If nothing changed since the last
-    night, or nothing new was found, the current plan is returned; ``force`` plans anyway. With ``plan_hash`` (or its first characters)
-    nothing is planned and that plan is returned. Without ``store`` the store of the environment is used.
+    night, or nothing new was found, the current plan is returned; ``force`` plans anyway. ``config`` are settings of this plan alone, as
+    in ``dream``. With ``plan_hash`` (or its first characters) nothing is planned and that plan is returned. Without ``store`` the store
+    of the environment is used.
 
     Raises ``Refused`` if there is no such namespace or plan, or if the namespace has nothing to decide.
     """
@@ -354,7 +357,7 @@ def plan(
     if plan_hash is not None:
         with store.connect("reader") as connection:
             return NightPlan(namespace, find_plan(connection, namespace, plan_hash.strip()), store)
-    night = run_night(store, namespace, force=force, ops=None if ops is None else _named(ops))
+    night = run_night(store, namespace, force=force, ops=None if ops is None else _named(ops), config=config)
     if night.plan is not None and night.state != "empty":
         return NightPlan(namespace, night.plan.plan_hash, store)
     with store.connect("reader") as connection:

@@ -259,7 +259,7 @@ def _families(now: StoreStatus) -> Iterator[Metric]:
     yield _labelled("gauge", "slowwave_runs_stuck", "Runs whose heartbeat has expired.", ("mode",), stuck)
     text = "Tokens that models cost in the last 24 hours."
     yield _labelled("gauge", "slowwave_llm_tokens_last_day", text, ("model", "direction"), now.tokens)
-    switches = {("environment",): int(apply_disabled()), ("database",): int(now.apply_disabled)}
+    switches = {("environment",): int(bool(apply_disabled())), ("database",): int(now.apply_disabled)}
     yield _labelled("gauge", "slowwave_apply_disabled", "Whether a kill switch is set.", ("switch",), switches)
 
 

@@ -6,7 +6,7 @@ import random
 import tomllib
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any, Final, Literal
@@ -374,10 +374,6 @@ class AnswerKey:
     def traps_of(self, problem: str) -> tuple[NegativeExample, ...]:
         """Return the traps of a problem, in the order of injection."""
         return tuple(trap for trap in self.traps if trap.problem == problem)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the key as JSON values."""
-        return asdict(self)
 
 
 # The cast of a demo world: its entities, with injected duplicates, traps, orphans and drifted types.

@@ -120,26 +120,40 @@ async def serve_stdio(answering: Answering, caller: Caller) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-class _Untitled(GenerateJsonSchema):
-    """A generator of schemas without titles and model descriptions, because each costs an agent tokens."""
+class _Brief(GenerateJsonSchema):
+    """A generator of schemas without titles, model descriptions, nulls, empty defaults and largest lengths, which cost an agent tokens.
+
+    Arguments that may be null may be left out as well, and the server takes null all the same; texts that are too long are refused.
+    """
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
+    def nullable_schema(self, schema: Any) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def str_schema(self, schema: Any) -> JsonSchemaValue:
+        return {name: value for name, value in super().str_schema(schema).items() if name != "maxLength"}
+
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        made = super().default_schema(schema)
+        return {name: value for name, value in made.items() if name != "default" or value not in (None, "", [])}
+
     def model_schema(self, schema: Any) -> JsonSchemaValue:
         schema_fields = super().model_schema(schema)
-        return {name: value for name, value in schema_fields.items() if name not in ("title", "description")}
+        schema_fields.pop("title", None)
+        schema_fields.pop("description", None)
+        if schema_fields.get("additionalProperties") is False:  # an unknown argument is refused with its name
+            del schema_fields["additionalProperties"]
+        return schema_fields
 
 
 def _tool(call: Call) -> types.Tool:
-    answered = call.response.model_json_schema(schema_generator=_Untitled)
+    """Describe a call as a tool, without the schema of its answer: it is as long as all the rest, and models read the answer itself."""
     return types.Tool(
         name=call.tool,
         description=call.description,
-        input_schema=call.request.model_json_schema(schema_generator=_Untitled),
-        output_schema=answered
-        if answered.get("type") == "object"
-        else None,  # earlier protocol versions allow only objects
+        input_schema=call.request.model_json_schema(schema_generator=_Brief),
         annotations=types.ToolAnnotations(
             read_only_hint=call.effect == "none", destructive_hint=call.effect == "replaces", open_world_hint=False
         ),

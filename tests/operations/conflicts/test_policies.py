@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.operations.conflicts.decide import memory_score
+from slowwave.operations.conflicts.decide import ConflictRows, decide, memory_score, why_this_side
+from slowwave.plans.questions import Conflict
 from tests.snapshots import TAKEN_AT
 
 
@@ -19,3 +20,65 @@ def test_memories_score_as_mnemo_says() -> None:
     assert memory_score(row | {"source": "?", "valid_from": None}, 5, 1.0, TAKEN_AT) == pytest.approx(
         0.15 + 0.2 + 0.2 + 0.2
     )
+
+
+def sides_of(first: dict[str, object], second: dict[str, object]) -> tuple[Conflict, ConflictRows]:
+    """Two memories in conflict, with the columns that policies read."""
+    shared = {
+        **{"source": "import", "valid_from": None, "recorded_at": TAKEN_AT, "access_count": 0, "importance": 0.5},
+        **{"pinned": False, "visibility": "public", "sensitivity": "normal"},
+    }
+    rows = {("memories", id_): {**shared, **row} for id_, row in (("1", first), ("2", second))}
+    conflict = Conflict("memories", "1", "2", "object", "s", {"similarity": 0.9, "rule": "texts"})
+    return conflict, ConflictRows(rows, {}, {}, TAKEN_AT, (), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "winner", "side"),
+    [
+        (
+            {"text": "We deploy on Tuesdays."},
+            {"text": "We deploy on Thursdays now, no longer on Tuesdays."},
+            "b",
+            "something has changed",
+        ),
+        (
+            {"text": "The office closes at 19:00 since September."},
+            {"text": "The office closes at 18:00."},
+            "a",
+            "something has changed",
+        ),
+        (
+            {"text": "Kite ships in April."},
+            {"text": "Kite ships in June."},
+            "a",
+            "nothing says which of the two is later",
+        ),
+        (
+            {"text": "Kite ships in April.", "valid_from": TAKEN_AT - timedelta(days=3)},
+            {"text": "Kite ships in June now.", "valid_from": TAKEN_AT - timedelta(days=9)},
+            "a",
+            f"because it is true since {TAKEN_AT - timedelta(days=3):%Y-%m-%d}, the other",
+        ),
+        (
+            {"text": "Kite ships in April.", "valid_from": TAKEN_AT - timedelta(days=3)},
+            {"text": "Kite ships in June.", "valid_from": TAKEN_AT - timedelta(days=9), "pinned": True},
+            "b",
+            "because it is pinned",
+        ),
+        (
+            {"text": "Kite ships in April.", "valid_from": TAKEN_AT - timedelta(days=9), "importance": 1.0},
+            {"text": "Kite ships in June.", "valid_from": TAKEN_AT - timedelta(days=3)},
+            "a",
+            "because it weighs more, although it is older",
+        ),
+    ],
+    ids=["no longer", "since", "no dates", "dates before words", "pinned", "older and weightier"],
+)
+def test_side_that_stays_follows_dates_then_words_of_change_and_says_why(
+    first: dict[str, object], second: dict[str, object], winner: str, side: str
+) -> None:
+    conflict, sides = sides_of(first, second)
+    decision = decide("evidence_weighted", conflict, sides)
+    assert (decision.winner, decision.sure) == (winner, False)
+    assert side in why_this_side(conflict, decision, sides)

@@ -286,7 +286,7 @@ class Desk:
         return (*content, {}) if isinstance(content, tuple) else (200, completion(json.dumps(content)), {})
 
     def plan(self, snapshot: Snapshot, **more: Any) -> Proposal:
-        writer = EndpointChat(self.server.url, "scribe", timeout=5, pause=[].append, role=WRITER)
+        writer = EndpointChat(self.server.url, "scribe", timeout=5, role=WRITER)
         return plan(snapshot, **({"writer": writer, "budget": self.budget} | more))
 
 

@@ -284,7 +284,7 @@ class Court:
         return (*content, {}) if isinstance(content, tuple) else (200, content, {})
 
     def sits(self, inputs: Inputs, *, budget: Budget | None = None, timeout: float = 5.0) -> Inputs:
-        judges = tuple(EndpointChat(self.server.url, m, timeout=timeout, pause=[].append) for m in self.models)
+        judges = tuple(EndpointChat(self.server.url, m, timeout=timeout) for m in self.models)
         return replace(inputs, judges=judges, budget=budget or Budget())
 
 

@@ -152,6 +152,37 @@ def test_a_policy_approves_what_it_names(store: Store) -> None:
     assert ask(store, "SELECT approver FROM night.approvals") == [("policy",)]
 
 
+def test_config_of_a_call_changes_its_plan_alone_and_is_kept_with_the_run(store: Store) -> None:
+    slug = forgetful(store)
+    assert of(slowwave.dream(slug, ops=OPS, store=store)).planned > 0
+    given = {f"operations.{OPS}.min_dead": 1000}
+    result = slowwave.dream(slug, ops=OPS, store=store, config=given)
+    assert sum(op.planned for op in result.ops) == 0
+    assert slowwave.dream_status(result.plan_run_id, store=store).parameters["config"] == {
+        "operations": {OPS: {"min_dead": 1000}}
+    }
+    whole = slowwave.DreamConfig.model_validate({"operations": {OPS: {"min_dead": 1000}}})
+    assert sum(op.planned for op in slowwave.dream(slug, ops=OPS, store=store, config=whole).ops) == 0
+    assert of(slowwave.dream(slug, ops=OPS, store=store)).planned > 0
+    assert ask(store, "SELECT settings ? 'operations' FROM memory.namespaces WHERE slug = %s", slug) == [(False,)]
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({f"operations.{OPS}.min_ded": 2}, "Did you mean min_dead"),
+        ({"judge_endpoint": "http://elsewhere.example"}, "by the variable SLOWWAVE_JUDGE_ENDPOINT alone"),
+    ],
+)
+def test_config_of_a_call_with_a_key_that_it_cannot_set_is_refused(
+    store: Store, config: dict[str, object], message: str
+) -> None:
+    slug = forgetful(store)
+    with pytest.raises(Refused, match=message):
+        slowwave.dream(slug, store=store, config=config)
+    assert ask(store, "SELECT count(*) FROM night.runs") == [(0,)]
+
+
 def test_no_policy_signs_a_dry_run(store: Store) -> None:
     """What is signed would be applied by whoever looks for approvals next, and a dry-run writes no memory."""
     slug = forgetful(store, policy=True)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -195,7 +196,7 @@ def test_the_key_names_only_rows_that_exist(demo: DemoNamespace) -> None:
     assert {*key.orphans, *key.orphan_traps} <= ids(demo, "entities")
     assert {item.memory_id for item in key.relative_dates} <= ids(demo, "memories")
     assert {item.table for item in key.contradictions} == {"memories", "memory_facts", "relationships"}
-    assert json.loads(json.dumps(key.as_dict()))["namespace"] == demo.slug
+    assert json.loads(json.dumps(asdict(key)))["namespace"] == demo.slug
 
 
 def test_contradicting_rows_share_a_subject_and_differ(demo: DemoNamespace) -> None:

@@ -38,7 +38,7 @@ def playing(answer: Callable[[dict[str, Any], int], Any]) -> Generator[tuple[Too
 
     server = Server(served)
     try:
-        yield ToolChat(server.url, NAME, pause=lambda _: None), server
+        yield ToolChat(server.url, NAME), server
     finally:
         server.close()
 

@@ -33,7 +33,7 @@ class Reading:
     def __init__(self, *texts: str, budget: Budget | None = None) -> None:
         self.server = Server(lambda _, n: (200, completion(texts[min(n, len(texts)) - 1]), {}))
         self.kept: dict[str, str] = {}
-        chat = EndpointChat(self.server.url, "reader", role=WRITER, pause=lambda _: None)
+        chat = EndpointChat(self.server.url, "reader", role=WRITER)
         self.reader = PageReader(chat, budget or Budget(), self.kept, self.kept.__setitem__)
 
     def __enter__(self) -> Reading:

@@ -52,9 +52,7 @@ def answers() -> Iterator[Callable[[Writes], Server]]:
 
 def lines(server: Server) -> tuple[list[str], dict[str, int | float]]:
     """What the digest of the day tells, and the numbers of the report."""
-    inputs = replace(
-        make_inputs(sessions_snapshot([SAID])), consolidator=EndpointChat(server.url, "writer", pause=lambda _: None)
-    )
+    inputs = replace(make_inputs(sessions_snapshot([SAID])), consolidator=EndpointChat(server.url, "writer"))
     found = digest_sessions(inputs)
     quotes: list[Any] = [q for i in found.items if "daily" in str(i.evidence["path"]) for q in i.evidence["quotes"]]  # type: ignore[attr-defined]
     return [str(q["text"]) for q in quotes], dict(found.report.numbers)
@@ -141,7 +139,7 @@ def test_a_model_reads_for_claims_and_what_it_infers_is_thrown_away(answers: Cal
         claim("Noted.", [2]),
     ]
     server = answers(lambda _: {"claims": said})
-    chat = EndpointChat(server.url, "reader", pause=lambda _: None)
+    chat = EndpointChat(server.url, "reader")
     tables = {"entities": [{"id": "11111111-1111-4111-8111-111111111111", "name": "Kestrel", "entity_type": "project"}]}
     found = extract_claims(replace(make_inputs(sessions_snapshot([SAID], tables=tables)), consolidator=chat))
     told: list[Any] = [c for i in found.items for c in i.evidence["claims"]]  # type: ignore[attr-defined]
@@ -160,7 +158,7 @@ def test_a_long_session_is_read_for_claims_to_its_end(
         of = {"subject": "Kestrel", "kind": "state", "statement": "Kestrel needs 3 testers.", "confidence": 0.9}
         return {"claims": [of | {"cited": told}] if told else []}
 
-    chat = EndpointChat(answers(write).url, "reader", pause=lambda _: None)
+    chat = EndpointChat(answers(write).url, "reader")
     tables = {"entities": [{"id": "11111111-1111-4111-8111-111111111111", "name": "Kestrel", "entity_type": "project"}]}
     found = extract_claims(replace(make_inputs(sessions_snapshot([SAID], tables=tables)), consolidator=chat))
     assert (found.report.numbers["model calls"], found.report.numbers["claims of a model"]) == (2, 1)

@@ -1,4 +1,4 @@
-"""Generate the documentation pages of settings and operations from the declarations in the code."""
+"""Generate ``docs/settings.md`` and the table of ``docs/operations.md`` from the declarations in the code."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pydantic.fields import FieldInfo
 
 from slowwave.operations import Operation
 from slowwave.operations.registry import operations
-from slowwave.store.settings import Settings
+from slowwave.store.settings import KHORA_SETTINGS, Settings
 
 # ``docs/settings.md``: every setting from the model itself, those of each operation, and the equivalents of the settings of five earlier
 # systems.
 #
-# ``python -m slowwave.operations.settings_page`` prints the page; a test compares it with the file.
+# ``python -m scripts.settings_page`` prints the page; a test compares it with the file.
 
 
 class Seed(NamedTuple):
@@ -30,81 +30,53 @@ class Seed(NamedTuple):
     note: str = ""
 
 
+def _khora(name: str, default: str, note: str = "") -> Seed:
+    """Return a setting of khora's whose variable is read here too."""
+    return Seed(name, default, KHORA_SETTINGS[name], note)
+
+
 SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
     "khora (`KHORA_DREAM_…`)": (
-        Seed("enabled", "false", "enabled", "On here: a night writes nothing without an approval."),
-        Seed("default_mode", "dry-run", "default_mode"),
-        Seed("ops.dedupe_entities", "false", "operations.dedupe_entities.enabled"),
-        Seed("ops.prune_edges", "false", "operations.prune_edges.enabled"),
-        Seed("ops.recompute_centroids", "false", "operations.recompute_centroids.enabled"),
-        Seed("ops.compact_facts", "false", "operations.purge_expired.enabled"),
-        Seed(
-            "ops.cluster_events",
-            "false",
-            "operations.dedupe_memories.events_enabled",
-            "On here; items wait for approval.",
-        ),
-        Seed(
-            "dedupe_entities_enabled",
-            "false",
-            "operations.dedupe_entities.enabled",
-            "On here; items wait for approval.",
-        ),
-        Seed("source_chunk_ids_gc_enabled", "false", "operations.gc_references.enabled", "On here, likewise."),
-        Seed(
-            "centroid_recompute_enabled",
-            "false",
-            "operations.recompute_centroids.enabled",
-            "On here, likewise. Off, merges keep the survivor's vector.",
-        ),
-        Seed("prune_edges_enabled", "false", "operations.prune_edges.enabled", "On here, likewise."),
-        Seed("contradiction_detect_enabled", "false", "operations.contradictions.enabled", "On here, likewise."),
-        Seed("contradiction_reconcile_enabled", "false", "operations.resolve_conflicts.enabled", "On here, likewise."),
-        Seed(
-            "community_summary_enabled",
-            "false",
-            "operations.community_summaries.enabled",
-            "The weekly schedule runs it.",
-        ),
-        Seed(
-            "normalize_schema_enabled",
-            "false",
-            "operations.normalize_schema.enabled",
-            "On here; an empty mapping renames nothing.",
-        ),
-        Seed("llm_max_tokens_per_run", "200 000", "llm_max_tokens_per_run", "Estimated before each call."),
-        Seed(
-            "llm_max_tokens_per_namespace_per_day",
-            "1 000 000",
-            "llm_max_tokens_per_namespace_per_day",
-            "Counted in the database, over 24 hours.",
-        ),
-        Seed("retention_days", "30", "retention_days"),
-        Seed("retention_runs_per_namespace", "50", "retention_runs_per_namespace"),
-        Seed("report_file_sink_enabled", "false", "report_file_sink_enabled"),
-        Seed("report_event_sink_enabled", "false", "report_event_sink_enabled"),
-        Seed("report_collector_sink_enabled", "false", "report_collector_sink_enabled"),
-        Seed("redact_text", "summary", "redact_text", "Holds in every sink and in Dagster's metadata."),
-        Seed("dream_op_types", "[]", "dream_op_types"),
-        Seed("dream_decisions", "[]", "dream_decisions"),
-        Seed("cooccurrence_edge_weight", "0.2", "cooccurrence_edge_weight"),
-        Seed("orphan_pr_percentile_threshold", "5.0", "operations.orphans.pr_percentile_threshold"),
-        Seed("source_chunk_ids_gc_min_dead", "1", "operations.gc_references.min_dead"),
-        Seed("centroid_lev_threshold", "2", "operations.recompute_centroids.lev_threshold"),
-        Seed("centroid_min_intra_cluster_cosine", "0.88", "operations.recompute_centroids.min_intra_cluster_cosine"),
-        Seed(
+        _khora("enabled", "false", "On here: a night writes nothing without an approval."),
+        _khora("default_mode", "dry-run"),
+        _khora("ops.dedupe_entities", "false"),
+        _khora("ops.prune_edges", "false"),
+        _khora("ops.recompute_centroids", "false"),
+        _khora("ops.compact_facts", "false"),
+        _khora("ops.cluster_events", "false", "On here; items wait for approval."),
+        _khora("dedupe_entities_enabled", "false", "On here; items wait for approval."),
+        _khora("source_chunk_ids_gc_enabled", "false", "On here, likewise."),
+        _khora("centroid_recompute_enabled", "false", "On here, likewise. Off, merges keep the survivor's vector."),
+        _khora("prune_edges_enabled", "false", "On here, likewise."),
+        _khora("contradiction_detect_enabled", "false", "On here, likewise."),
+        _khora("contradiction_reconcile_enabled", "false", "On here, likewise."),
+        _khora("community_summary_enabled", "false", "The weekly schedule runs it."),
+        _khora("normalize_schema_enabled", "false", "On here; an empty mapping renames nothing."),
+        _khora("llm_max_tokens_per_run", "200 000", "Estimated before each call."),
+        _khora("llm_max_tokens_per_namespace_per_day", "1 000 000", "Counted in the database, over 24 hours."),
+        _khora("retention_days", "30"),
+        _khora("retention_runs_per_namespace", "50"),
+        _khora("report_file_sink_enabled", "false"),
+        _khora("report_event_sink_enabled", "false"),
+        _khora("report_collector_sink_enabled", "false"),
+        _khora("redact_text", "summary", "Holds in every sink and in Dagster's metadata."),
+        _khora("dream_op_types", "[]"),
+        _khora("dream_decisions", "[]"),
+        _khora("cooccurrence_edge_weight", "0.2"),
+        _khora("orphan_pr_percentile_threshold", "5.0"),
+        _khora("source_chunk_ids_gc_min_dead", "1"),
+        _khora("centroid_lev_threshold", "2"),
+        _khora("centroid_min_intra_cluster_cosine", "0.88"),
+        _khora(
             "dedupe_entities_default_threshold",
             "0.90",
-            "operations.dedupe_entities.default_threshold",
-            "Under it a pair is a question, with learnt weights as well, unless names that mean the same have an equal identifier.",
+            "Under it a pair is a question, with learnt weights as well, unless "
+            "names that mean the same have an equal identifier.",
         ),
-        Seed(
-            "dedupe_entities_per_type_thresholds", "{}", "operations.dedupe_entities.per_type_thresholds", "Likewise."
-        ),
-        Seed(
+        _khora("dedupe_entities_per_type_thresholds", "{}", "Likewise."),
+        _khora(
             "dedupe_verifier_band_low",
             "0.78",
-            "operations.dedupe_entities.verifier_band_low",
             "Candidates by vector; with learnt weights, below it nothing merges without a person.",
         ),
         Seed(
@@ -114,32 +86,23 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "Judges are asked about what is left for review, whatever its cosine: evidence decides, not a band.",
         ),
         Seed("dedupe_verifier_model, dedupe_auditor_model", "two models", "judge_models"),
-        Seed("dedupe_verifier_timeout_seconds", "10", "judge_timeout_seconds"),
-        Seed("dedupe_verifier_min_confidence", "0.6", "judge_confidence"),
-        Seed(
-            "prune_edges_target_predicates",
-            '["ASSOCIATED_WITH"]',
-            "operations.prune_edges.target_predicates",
-        ),
-        Seed("prune_edges_confidence_threshold", "0.4", "operations.prune_edges.confidence_threshold"),
-        Seed("contradiction_detect_similarity_threshold", "0.5", "operations.contradictions.similarity_threshold"),
+        _khora("dedupe_verifier_timeout_seconds", "10"),
+        _khora("dedupe_verifier_min_confidence", "0.6"),
+        _khora("prune_edges_target_predicates", '["ASSOCIATED_WITH"]'),
+        _khora("prune_edges_confidence_threshold", "0.4"),
+        _khora("contradiction_detect_similarity_threshold", "0.5"),
         Seed("contradiction_reconcile_model, …_auditor_model", "two models", "judge_models"),
-        Seed("contradiction_reconcile_timeout_seconds", "10", "judge_timeout_seconds"),
-        Seed("contradiction_reconcile_min_confidence", "0.6", "judge_confidence"),
-        Seed("community_summary_min_size", "5", "operations.community_summaries.min_size"),
-        Seed(
-            "community_summary_model",
-            "gpt-4o-mini",
-            "operations.community_summaries.model",
-            "Empty here: no model is needed.",
-        ),
-        Seed("community_summary_max_members_per_prompt", "20", "operations.community_summaries.max_members_per_prompt"),
-        Seed("normalize_schema_mapping", "{}", "operations.normalize_schema.mapping", "And one mapping for each axis."),
-        Seed("abstention_drift_min_samples", "1000", "operations.abstention_drift.min_samples"),
-        Seed("abstention_drift_sample_cap", "1024", "operations.abstention_drift.sample_cap"),
-        Seed("fact_compaction_retention_days", "365", "operations.purge_expired.retention_days"),
-        Seed("event_clustering_cosine_threshold", "0.95", "operations.dedupe_memories.events_cosine_threshold"),
-        Seed("event_clustering_window_days", "7", "operations.dedupe_memories.events_window_days"),
+        _khora("contradiction_reconcile_timeout_seconds", "10"),
+        _khora("contradiction_reconcile_min_confidence", "0.6"),
+        _khora("community_summary_min_size", "5"),
+        _khora("community_summary_model", "gpt-4o-mini", "Empty here: no model is needed."),
+        _khora("community_summary_max_members_per_prompt", "20"),
+        _khora("normalize_schema_mapping", "{}", "And one mapping for each axis."),
+        _khora("abstention_drift_min_samples", "1000"),
+        _khora("abstention_drift_sample_cap", "1024"),
+        _khora("fact_compaction_retention_days", "365"),
+        _khora("event_clustering_cosine_threshold", "0.95"),
+        _khora("event_clustering_window_days", "7"),
         Seed("KHORA_DREAM_DISABLE_APPLY", "unset", "", "`SLOWWAVE_DISABLE_APPLY`, and a switch in the database."),
     ),
     "Plugged.in": (
@@ -305,10 +268,11 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
 _HEAD: Final = """\
 # Settings
 
-Environment variables `SLOWWAVE_…`; a namespace's own `settings` (JSON in `memory.namespaces`) go on top, except addresses, paths
-and `pages_git`. A plan's hash covers them. Unknown names have no effect: `slowwave doctor` and every night name them with the nearest known
-name, and a night refuses a misspelt operation or option. `slowwave namespace set NAMESPACE KEY=VALUE` changes a namespace's own, such as
-`operations.prune_edges.half_life_days=30`. This page is made from the settings model: `python -m slowwave.operations.settings_page`.
+How do you change a setting? Set its environment variable for every process, or its value for one namespace with `slowwave namespace set
+NAMESPACE KEY=VALUE`, such as `operations.prune_edges.half_life_days=30`. The value of a namespace takes precedence. Addresses, folders,
+schedules and `pages_git` are variables only. The hash of a plan covers the settings on which it is based. `slowwave doctor` and every night
+name unknown settings with the nearest known name, and a night refuses a misspelt operation or option. `python -m scripts.settings_page`
+writes this page.
 
 A setting exists because a system that Slowwave replaces has it, or because users differ in it; the last column states which. All other
 values are constants in the code.
@@ -320,7 +284,7 @@ values are constants in the code.
 _OPERATIONS: Final = """
 ## Operations
 
-The switch makes an operation part of a night for which nobody names operations (`--ops`). The lines below it are its options. In a
+The switch makes an operation part of a night without `--ops`. The lines below it are its options. In a
 namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {"census": {"enabled": false}}}`.
 
 | Operation | Kind | Switch or option | Default | khora's names for it; why an option can be set |
@@ -330,7 +294,7 @@ namespace's settings `SLOWWAVE_OPERATIONS__CENSUS__ENABLED` is `{"operations": {
 _SEEDS: Final = """
 ## Coming from another system
 
-What its settings are called here; where there is none, why.
+The names of its settings in Slowwave, or the reason if there is none.
 """
 
 
@@ -408,7 +372,7 @@ def _code(name: str) -> str:
 
 # The table of operations in ``docs/operations.md``, generated from their declarations.
 #
-# ``python -m slowwave.operations.settings_page docs/operations.md`` renews it between its marks; a test compares it with the file.
+# ``python -m scripts.settings_page docs/operations.md`` renews it between its marks; a test compares it with the file.
 
 MARKS: Final = ("<!-- operations -->", "<!-- end of operations -->")
 
