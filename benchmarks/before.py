@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -54,7 +55,11 @@ def compare(commit: str, sizes: Sequence[int], say: Callable[[str], None]) -> tu
     """Figures of a commit and of this checkout, and a sentence on what they were measured."""
     before, after = Figures(tuple(sizes)), Figures(tuple(sizes), machine=machine() | {"load before": load()})
     with _worktree(commit) as then, _server(then) as old, _server(ROOT) as new:
-        create = create_database if (then / "slowwave" / "store" / "bootstrap.py").exists() else _create
+        provided = (
+            "bootstrap",
+            "logins",
+        )  # the modules, of earlier and of today's layout, that give databases to their roles
+        create = create_database if any((then / f"slowwave/store/{n}.py").exists() for n in provided) else _create
         planners = json.loads(
             _run(then, "import json; from benchmarks.speed import PLANNERS; print(json.dumps([*PLANNERS]))")
         )
@@ -118,9 +123,24 @@ def _worktree(commit: str) -> Iterator[Path]:
         path = Path(folder) / "checkout"
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(path), commit], cwd=ROOT, check=True)
         try:
+            _declare_entry_points(path)
             yield path
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", str(path)], cwd=ROOT, check=True)
+
+
+def _declare_entry_points(checkout: Path) -> None:
+    """Let processes in the checkout find its own entry points before those of the installed version, which name today's modules."""
+    project = tomllib.loads((checkout / "pyproject.toml").read_text("utf-8"))["project"]
+    folder = checkout / f"{project['name']}-0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n", "utf-8")
+    lines = [
+        line
+        for group, points in project.get("entry-points", {}).items()
+        for line in (f"[{group}]", *(f"{name} = {target}" for name, target in points.items()))
+    ]
+    (folder / "entry_points.txt").write_text("\n".join(lines) + "\n", "utf-8")
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -518,9 +519,9 @@ def _peak_mb() -> float:
 def main(arguments: Sequence[str]) -> None:
     """Run one step and print its figures as JSON."""
     step, given = arguments[0], json.loads(arguments[1])
-    pa.array(
-        [0]
-    )  # at its first array pyarrow imports pandas where that is installed: once a process, and no step's own cost
+    # Pyarrow imports pandas at its first array, and screening loads its rules at its first text: once in a process, and at no step's cost.
+    pa.array([0])
+    import_module("slowwave.text.screening")
     measured = STEPS[step](Bench(Path(given.pop("home")), given.pop("database"), given))
     measured.peak_mb = _peak_mb()
     print(json.dumps(asdict(measured), default=str))

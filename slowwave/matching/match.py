@@ -34,6 +34,7 @@ from slowwave.matching.review import (
     next_questions,
     steps,
 )
+from slowwave.matching.vectors import cosines
 from slowwave.matching.vetoes import Variants, Vetoes
 from slowwave.matching.weights import probability
 
@@ -758,7 +759,7 @@ def _decide(
 def _multimodal(task: _Task, evidence: Evidence, label: Ints, told: Ints) -> frozenset[int]:
     """Return the labels of clusters in which two members have vectors farther apart than a cluster may have.
 
-    Members that an equal identifier or a person's answer joins are one entity whatever their vectors are. Cost: one comparison of each
+    Members that an equal identifier or a person's answer joins are one entity whatever their vectors are. Cost: one cosine of each
     pair of members that have vectors.
     """
     rows = np.flatnonzero(task.population.vector >= 0)
@@ -776,9 +777,11 @@ def _multimodal(task: _Task, evidence: Evidence, label: Ints, told: Ints) -> fro
     least = task.settings.options("recompute_centroids", RecomputeCentroidsOptions).min_intra_cluster_cosine
     found: set[int] = set()
     for part in _chunks(len(x)):
-        scores = evidence.score(x[part], y[part])
-        apart = (scores.cosine < least) & ~has_equal_identifier(scores)
-        found.update(label[x[part]][apart].tolist())
+        vector, units = task.population.vector, task.population.units
+        apart = np.flatnonzero(np.round(cosines(units, vector[x[part]], vector[y[part]]), 6).astype(np.float64) < least)
+        i, j = x[part][apart], y[part][apart]
+        if len(i):  # few clusters have such members, and a whole comparison costs far more than a cosine
+            found.update(label[i][~has_equal_identifier(evidence.score(i, j))].tolist())
     return frozenset(found)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.before import parts
+from importlib.metadata import distributions
+from pathlib import Path
+
+from benchmarks.before import _declare_entry_points, parts
 from benchmarks.speed import Figures
 from benchmarks.steps import Measured
 
@@ -18,3 +21,13 @@ def test_steps_of_both_commits_are_beside_each_other() -> None:
     steps, night = parts(before, after)
     assert steps.rows == [["whole night", "16.00", "4.00", "8.00", "2.00", "400", "400", "0.25"]]
     assert night.rows == [["snapshot", "1.50", "0.50"], ["census", "0.10", ""], ["orphans", "", "0.10"]]
+
+
+def test_earlier_checkout_declares_its_own_entry_points(tmp_path: Path) -> None:
+    """Processes in the checkout find them before those of the installed version, whose modules it does not have."""
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "slowwave"\n[project.entry-points."slowwave.operations"]\nhabits = "slowwave.habits"\n'
+    )
+    _declare_entry_points(tmp_path)
+    (found,) = distributions(name="slowwave", path=[str(tmp_path)])
+    assert [(point.name, point.value) for point in found.entry_points] == [("habits", "slowwave.habits")]
