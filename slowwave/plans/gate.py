@@ -452,7 +452,7 @@ def _choose(
     waiting = sum(s.status == "pending" for s in plan.items)
     if waiting:
         raise Refused(
-            f"Only {waiting} review items of plan {short} are left: name them with --items, or take them all with --include-review."
+            f"Only questions are left of plan {short} ({waiting:,}): name items with --items, or take them all with --include-review."
         )
     counts = {status: sum(s.status == status for s in plan.items) for status in sorted({s.status for s in plan.items})}
     message = ", ".join(f"{n} {status}" for status, n in counts.items())
