@@ -77,7 +77,9 @@ def test_what_was_known_of_people_and_things_is_known_again(store: Store, run: R
     namespace, then = world(store)
     applied = night(store, namespace)
     now = clock(store)
-    aliases = json.loads(run("namespace", "as-of", SLUG, now.isoformat(), "--json", "--text", "m. reyes")[1])["entities"]
+    aliases = json.loads(run("namespace", "as-of", SLUG, now.isoformat(), "--json", "--text", "m. reyes")[1])[
+        "entities"
+    ]
     assert [(e["name"], e["aliases"]) for e in aliases] == [("Mara Reyes", ["M. Reyes"])]
     with store.connect("applier") as connection, connection.transaction():
         undo_entries(connection, namespace, str(uuid.uuid4()), applied)

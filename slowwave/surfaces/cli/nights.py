@@ -139,10 +139,9 @@ class NightTotals:
         ]
         say(f"{counted(self.looked + self.off + len(self.failures), 'namespace')}: {', '.join(parts)}.")
         reviews, decided = sum(p.reviews for p in self.planned), sum(p.decided for p in self.planned)
-        late = f", {self.deferred:,} deferred" if self.deferred else ""
-        say(
-            f"{counted(self.new, 'new item')}, {self.carried:,} carried over{late}: {decided:,} to approve, {counted(reviews, 'question')}."
-        )
+        late = f", {self.deferred:,} held back for a later night" if self.deferred else ""
+        before = f", {self.carried:,} pending from before" if self.carried else ""
+        say(f"{counted(self.new, 'new item')}{before}{late}: {decided:,} to approve, {counted(reviews, 'question')}.")
         if self.findings:
             say(f"Found by audits: {_counts_text(self.findings)}.")
         if self.operations:
@@ -477,6 +476,9 @@ def list_operations(json: Json = False) -> None:
 FINDINGS: Final = 3
 """Audits with findings that a night prints by default, those with most findings first."""
 
+UNPLANNED: Final = 10
+"""Proposals for a store that may not be written that a night prints by default."""
+
 
 def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
     """Print what one night found and planned, and what to do next; with ``verbose`` every audit, planner and probe."""
@@ -495,6 +497,7 @@ def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
     for sentence in one.why_nothing:
         if sentence not in planners and not sentence.startswith("Did not run: "):
             say(f"nothing new: {sentence}", indent=2)
+    _show_unplanned(one, store, most=None if verbose else UNPLANNED)
     if one.plan is None:
         return
     short = one.plan.plan_hash[:12]
@@ -509,6 +512,23 @@ def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
     with store.connect("reader") as connection:
         shown = latest_plan(connection, one.namespace) if one.state == "empty" and one.carried_items else None
         suggest_decision(undecided(connection, shown or one.plan.plan_hash), brief=not verbose)
+
+
+def _show_unplanned(one: Night, store: Store, *, most: int | None) -> None:
+    """Print the proposals of a store that may not be written, at most ``most``: people allow writing once they like them."""
+    if not one.unplanned:
+        return
+    from slowwave.plans.show import called, named_rows, read_names
+    from slowwave.store.namespaces import namespace_id
+
+    shown = one.unplanned[:most]
+    with store.connect("reader") as connection:
+        names = read_names(connection, named_rows(shown), namespace_id(connection, one.namespace))
+    say("It would propose:")
+    for item in shown:
+        say(f"{item.operation}: {called(item, names)}", indent=2)
+    if left := len(one.unplanned) - len(shown):
+        say(f"and {left:,} more, which --verbose prints.", indent=2)
 
 
 def _show_findings(one: Night) -> None:
