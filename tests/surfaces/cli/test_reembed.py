@@ -21,7 +21,7 @@ def test_a_namespace_goes_over_to_another_model(store: Store, run: Run, tmp_path
     file.write_text(json.dumps(said) + "\n")
     assert run("import", "messages", str(file))[0] == 0
     code, out, _ = run("namespace", "reembed", "work", "--model", "all-minilm-l6-v2-int8")
-    assert (code, "1 memory vectors, 1 chunk vectors" in out, "(before: fast-use-v3)" in out) == (0, True, True)
+    assert (code, "1 memory vector, 1 chunk vector" in out, "(before: fast-use-v3)" in out) == (0, True, True)
     code, out, _ = run("namespace", "reembed", "work", "--json")
     assert json.loads(out) == {
         "namespace": "work", "formerly": "all-minilm-l6-v2-int8", "model": "fast-use-v3", "made": {}, "with_speakers": 0,
@@ -49,7 +49,7 @@ def test_reembed_reports_the_messages_that_got_their_speaker(store: Store, run: 
     assert (code, "Note: In work, 1 message has a vector made without the name of the speaker" in out) == (0, True)
     assert f"`{command}`" in out
     code, out, _ = run(*command.split()[1:])
-    assert (code, "1 chunk vectors;" in out, "1 of the chunk vectors replace vectors of messages" in out) == (
+    assert (code, "1 chunk vector;" in out, "1 of the chunk vectors replace vectors of messages" in out) == (
         0,
         True,
         True,

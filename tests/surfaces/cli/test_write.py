@@ -47,7 +47,7 @@ def test_a_page_is_written_read_forgotten_and_purged(
     code, out, _ = run("corpus", "write", "acme", "ideas/tides.md", "--kind", "forget", "--reason", "A joke.")
     assert code == 0
     assert "ideas/tides.md is forgotten." in out
-    assert "ideas/tides.tombstone.md says why." in out
+    assert "ideas/tides.tombstone.md gives the reason." in out
     assert "Its words stand elsewhere: its versions (2)" in out
     code, out, _ = run("corpus", "purge", "acme", "ideas/tides.md", "--allow-canonical", "--tombstone")
     assert code == 0
