@@ -653,7 +653,7 @@ def first_plan(connection: Connection, plan_hash: str) -> str:
 
 
 def session_hashes(store: Store, plan_hash: str) -> list[str]:
-    """Return the hashes of all plans of a plan's session, also of those that are signed or applied, in the order in which they were made."""
+    """Return the hashes of all plans of a plan's session, also of those that are signed or applied, in the order they were made."""
     with store.connect("approver") as connection:
         first = first_plan(connection, plan_hash)
         rows: list[Any] = connection.execute(_SESSION, {"first": first, "after": follows("")}).fetchall()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -19,7 +20,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from slowwave.errors import ProbesFailed, Refused, SlowwaveError
-from slowwave.night.answers import MOST_CHARACTERS, Amended, amendable, answer_many, edit, split
+from slowwave.night.answers import MOST_CHARACTERS, Amended, amendable, answer_many, edit, given_answers, split
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
 from slowwave.operations import permits
@@ -175,7 +176,12 @@ class SigningPages:
         late = resting_on_decided(session)
         resting = [s for one in session if one.plan.plan_hash in late for s in (*one.covers.yes, *one.covers.no)]
         yes = [s for one in session if one.plan.plan_hash not in late for s in one.covers.yes]
-        no = [s for one in session if one.plan.plan_hash not in late for s in one.covers.no]
+        made = {one.plan.plan_hash for one in session}
+        replaced = {id_ for one in session for id_, draft in one.drafts.items() if draft.amended in made}
+        no = [
+            s for one in session if one.plan.plan_hash not in late for s in one.covers.no if s.id not in replaced
+        ]  # an item that an answer replaced is listed as that answer says, not as a rejection
+        given = Counter(given_answers(self._desk.store, plan, drafts).values())
         left = [*covers.left, *(s for one in session[1:] for s in (*one.covers.left, *one.covers.decided))]
 
         def listed(items: Sequence[StoredItem]) -> list[dict[str, object]]:
@@ -195,6 +201,7 @@ class SigningPages:
             "shown_digest": session_digest(session),
             "session_plans": [one.plan.plan_hash for one in session[1:]],
             "counts_of_session": {"yes": len(yes), "no": len(no), "left": len(left)},
+            "given": dict(sorted(given.items())),
             "decided": len(covers.decided),
             "left": len(left),
             "asked": {s.id: one.plan.plan_hash for one in session for s in one.plan.items if s.is_question},
@@ -208,7 +215,7 @@ class SigningPages:
                 ("left", "Left out: these questions stay open", listed(left)),
                 (
                     "deferred",
-                    "Left out: held back, because another item of this plan writes the same cell",
+                    "Left out: held back, because another item of this plan changes the same value",
                     listed(deferred),
                 ),
             ],
@@ -220,7 +227,7 @@ class SigningPages:
         return self._desk.plan(str(request.path_params["plan"]))
 
     def _approvals(self, plan: StoredPlan, request: Request) -> list[SignedApproval]:
-        """Return the approvals that a form names, in its order; raise ``Refused`` if one is not of this plan's session, or none is named."""
+        """Return the approvals that a form names, in its order; raise ``Refused`` for one of another session."""
         posted: Posted = request.state.posted
         named = posted.form.get("approval", [""])
         approvals, _ = self._desk.signed(plan.plan_hash)
