@@ -212,10 +212,10 @@ def test_what_looks_decided_is_offered_as_soon_as_it_does(store: Store, chromium
     expect(page.get_by_role("heading", name="12 look decided: yes")).to_be_visible()
     page.get_by_role("button", name="Yes to all 12").focus()
     press(page, "Enter")
-    expect(page.locator("[data-answers=yes]")).to_have_text("18")
+    expect(page.locator("[data-answers=same]")).to_have_text("18")
     expect(offer).to_be_hidden()
     press(page, "u")
-    expect(page.locator("[data-answers=yes]")).to_have_text("6")
+    expect(page.locator("[data-answers=same]")).to_have_text("6")
     until(lambda: ask(store, "SELECT count(*) FROM night.review_drafts WHERE verdict = 'none'") == [(12,)])
 
 
@@ -313,7 +313,7 @@ def test_two_people_review_one_plan_in_two_browsers(store: Store, chromium: Brow
     expect(first.locator("#told")).to_contain_text("yes. Next")
     until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts")) == 1)
     second.evaluate("dispatchEvent(new Event('focus'))")
-    expect(second.locator("[data-answers=yes]")).to_have_text("1")
+    expect(second.locator("[data-answers=same]")).to_have_text("1")
     expect(second.locator("#told")).to_have_text("Answered meanwhile: yes, mara.")
     press(second, "j")
     press(second, "n")
