@@ -310,7 +310,7 @@ def test_two_people_review_one_plan_in_two_browsers(store: Store, chromium: Brow
     plant(store, hostile=True)
     first, second = opened(chromium, entrance), opened(chromium, entrance)
     press(first, "y")
-    expect(first.locator("#told")).to_contain_text("yes. Next")
+    expect(first.locator("#told")).to_contain_text("same. Next")
     until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts")) == 1)
     second.evaluate("dispatchEvent(new Event('focus'))")
     expect(second.locator("[data-answers=same]")).to_have_text("1")
