@@ -314,7 +314,7 @@ def test_two_people_review_one_plan_in_two_browsers(store: Store, chromium: Brow
     until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts")) == 1)
     second.evaluate("dispatchEvent(new Event('focus'))")
     expect(second.locator("[data-answers=same]")).to_have_text("1")
-    expect(second.locator("#told")).to_have_text("Answered meanwhile: yes, mara.")
+    expect(second.locator("#told")).to_have_text("Answered meanwhile: same, mara.")
     press(second, "j")
     press(second, "n")
     expect(second.locator("#queue a[aria-current]")).to_be_focused()
