@@ -24,6 +24,7 @@ from slowwave.plans.items import Decision, Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
 from slowwave.plans.report import Report
 from slowwave.plans.review.drafts import (
+    Draft,
     NewDraft,
     SessionPlan,
     Verdict,
@@ -623,6 +624,49 @@ def answers_of(stored: StoredItem) -> tuple[AnswerChoice, ...]:
     if stored.kind == "merge_rows" and code_of(stored) == "same":
         return tuple(a for a in _MERGES if a.amends is None or a.amends in amends)
     return _PLAIN
+
+
+_INSTEAD: Final = """
+SELECT plan_hash, evidence -> 'evidence' FROM night.plan_items WHERE plan_hash = ANY(%s) AND decision = 'review'
+"""
+
+
+def given_answers(store: Store, plan: StoredPlan, drafts: Mapping[str, Draft]) -> dict[str, str]:
+    """Return item → the name of the answer that its draft stands for, such as "the other one", as buttons name it.
+
+    One query if an item was amended, else none.
+    """
+    hashes = sorted({draft.amended for draft in drafts.values() if draft.amended})
+    instead: dict[str, str] = {}
+    if hashes:
+        with store.connect("approver") as connection:
+            rows = connection.execute(_INSTEAD, (hashes,)).fetchall()
+        instead = {str(hash_): _amended_answer(evidence) for hash_, evidence in rows}
+    named: dict[str, str] = {}
+    for stored in plan.items:
+        draft = drafts.get(stored.id)
+        if draft is None:
+            continue
+        if draft.amended:
+            named[stored.id] = instead.get(draft.amended, "changed")
+        elif draft.verdict == "skip":
+            named[stored.id] = "skipped"
+        elif _SETTLED_BY.match(draft.note):
+            named[stored.id] = "settled by another answer"
+        else:
+            offered = (a.label for a in answers_of(stored) if a.verdict == draft.verdict and not a.amends)
+            named[stored.id] = next(offered, draft.verdict).lower()
+    return named
+
+
+def _amended_answer(evidence: Mapping[str, object]) -> str:
+    """Return the name of the answer that made an amended item, by the item's evidence."""
+    if "split by" in evidence:
+        return "members taken out"
+    if "edited by" in evidence:
+        return "text edited"
+    name = "neither" if "both end" in evidence else "other" if "winner" in evidence else "other_name"
+    return next(a.label for a in ANSWERS if a.name == name).lower()
 
 
 def describe_answers(stored: StoredItem) -> list[tuple[AnswerChoice, str]]:

@@ -27,7 +27,7 @@ from slowwave.wiki.serving.http_app import listener
 from tests.permitting import approve
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 
 from tests.e2e.test_gate import CHROMIUM, FLAGS, SCHEMES, picture
@@ -212,11 +212,57 @@ def test_what_looks_decided_is_offered_as_soon_as_it_does(store: Store, chromium
     expect(page.get_by_role("heading", name="12 look decided: yes")).to_be_visible()
     page.get_by_role("button", name="Yes to all 12").focus()
     press(page, "Enter")
-    expect(page.locator("[data-count=yes]")).to_have_text("18")
+    expect(page.locator("[data-answers=same]")).to_have_text("18")
     expect(offer).to_be_hidden()
     press(page, "u")
-    expect(page.locator("[data-count=yes]")).to_have_text("6")
+    expect(page.locator("[data-answers=same]")).to_have_text("6")
     until(lambda: ask(store, "SELECT count(*) FROM night.review_drafts WHERE verdict = 'none'") == [(12,)])
+
+
+def test_answer_to_a_tie_keeps_its_name_and_the_sign_page_waits_until_it_is_saved(
+    store: Store, chromium: Browser, entrance: Entrance
+) -> None:
+    """A tie proposes no side; "The other one" is neither yes nor no, and a click on Sign waits for it, at 400 px as well."""
+    from playwright.sync_api import expect
+
+    towns(store, "Porto", "Lisbon")
+    page = opened(chromium, entrance, viewport={"width": 400, "height": 800})
+    card = page.locator("#card")
+    expect(card).to_contain_text("Nothing says which of the two is later")
+    for absent in ("Proposal", "probability", "If yes", "evidence_weighted"):
+        expect(card).not_to_contain_text(absent)
+    expect(page.locator("#answer .say-yes:visible, #answer .say-no:visible")).to_have_count(0)
+    buttons = page.locator("#answer button[name=verdict]:visible")
+    wide = buttons.evaluate_all(
+        "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
+    )
+    assert wide == [], "labels fit into their buttons"
+    row = page.locator("#queue a[data-item]")
+    expect(row.locator(".title")).to_have_text(re.compile("^Mara lives in “(Porto|Lisbon)” / “(Porto|Lisbon)”$"))
+
+    def slow(route: Route) -> None:
+        page.wait_for_timeout(1_500)
+        route.continue_()
+
+    page.route(re.compile("/drafts$"), slow)
+    press(page, "2")
+    page.get_by_role("link", name="Sign…").click()
+    expect(page.locator("#told")).to_contain_text("being saved")
+    expect(page.get_by_role("heading", name="Sign your verdicts")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Your answers: 1 the other one.")).to_be_visible()
+    expect(page.locator("[data-covered=no]")).to_have_count(0)
+    expect(page.locator("[data-covered=yes]")).to_have_count(1)
+    page.get_by_role("link", name="Back to the questions").click()
+    page.wait_for_load_state()
+    for _ in range(2):  # as the server says it, and after an undo and the same answer
+        expect(row).to_have_attribute("data-sign", "answered")
+        expect(row.locator(".state")).to_contain_text("the other one")
+        expect(page.locator("[data-answers='the other one']")).to_have_text("1")
+        expect(page.locator("[data-answers=no]")).to_have_text("0")
+        expect(page.locator("#answer button[value=other]")).to_have_attribute("aria-pressed", "true")
+        press(page, "u")
+        expect(row).to_have_attribute("data-sign", "open")
+        press(page, "2")
 
 
 @pytest.mark.timeout(600)
@@ -264,11 +310,11 @@ def test_two_people_review_one_plan_in_two_browsers(store: Store, chromium: Brow
     plant(store, hostile=True)
     first, second = opened(chromium, entrance), opened(chromium, entrance)
     press(first, "y")
-    expect(first.locator("#told")).to_contain_text("yes. Next")
+    expect(first.locator("#told")).to_contain_text("same. Next")
     until(lambda: len(ask(store, "SELECT 1 FROM night.review_drafts")) == 1)
     second.evaluate("dispatchEvent(new Event('focus'))")
-    expect(second.locator("[data-count=yes]")).to_have_text("1")
-    expect(second.locator("#told")).to_have_text("Answered meanwhile: yes, mara.")
+    expect(second.locator("[data-answers=same]")).to_have_text("1")
+    expect(second.locator("#told")).to_have_text("Answered meanwhile: same, mara.")
     press(second, "j")
     press(second, "n")
     expect(second.locator("#queue a[aria-current]")).to_be_focused()

@@ -602,6 +602,19 @@ LEFT JOIN LATERAL (SELECT plan_hash FROM night.review_drafts WHERE amended = p.p
 WHERE p.plan_hash = %(plan)s AND r.trigger = 'review' AND coalesce(o.plan_hash, d.plan_hash) IS NOT NULL
 """
 
+_SESSION: Final = """
+WITH RECURSIVE session AS (
+  SELECT %(first)s::text AS plan_hash
+  UNION
+  SELECT q.plan_hash FROM session s JOIN LATERAL (
+    SELECT d.amended AS plan_hash FROM night.review_drafts d WHERE d.plan_hash = s.plan_hash AND d.amended IS NOT NULL
+    UNION ALL
+    SELECT p.plan_hash FROM night.plans p JOIN night.runs r ON r.id = p.run_id
+    WHERE r.trigger = 'review' AND r.parameters #>> '{proposal,of}' = %(after)s || s.plan_hash
+  ) q ON true)
+SELECT plan_hash FROM night.plans JOIN session USING (plan_hash) ORDER BY recorded_at, plan_hash
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionPlan:
@@ -637,6 +650,14 @@ def first_plan(connection: Connection, plan_hash: str) -> str:
         plan_hash = str(row[0])
         seen.add(plan_hash)
     return plan_hash
+
+
+def session_hashes(store: Store, plan_hash: str) -> list[str]:
+    """Return the hashes of all plans of a plan's session, also of those that are signed or applied, in the order they were made."""
+    with store.connect("approver") as connection:
+        first = first_plan(connection, plan_hash)
+        rows: list[Any] = connection.execute(_SESSION, {"first": first, "after": follows("")}).fetchall()
+    return [str(hash_) for (hash_,) in rows]
 
 
 def session_digest(session: Sequence[SessionPlan]) -> str:

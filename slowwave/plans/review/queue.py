@@ -151,8 +151,8 @@ class Waiting:
     """A pending review item: its id, operation, question, title and latest draft.
 
     ``information`` is how much its answer settles (``slowwave.plans.review.queue``). ``learnt`` is the probability of yes by the answers
-    so far, and ``follows`` the only verdict that they leave possible (``slowwave.plans.review.rules``). The title quotes memory, which is
-    untrusted.
+    so far, and ``follows`` the only verdict that they leave possible (``slowwave.plans.review.rules``). ``sides`` are the words of
+    two rows if the question is which of them is right. They and the title quote memory, which is untrusted.
     """
 
     id: str
@@ -166,6 +166,7 @@ class Waiting:
     draft: Draft | None
     learnt: float | None = None
     follows: str = ""
+    sides: tuple[str, str] | None = None
 
     @property
     def state(self) -> State:
@@ -289,6 +290,14 @@ def title_from(item: Item, names: Mapping[str, str] | None = None, status: str =
     return f"{mutation.table} {', '.join(row.external_id or row.id[:8] for row in rows)}"
 
 
+def sides_of(item: StoredItem, names: Mapping[str, str] | None = None) -> tuple[str, str] | None:
+    """Return the words of the row that would stay and of the one that would end, if an item asks which of two is right."""
+    sides = find_outcome(item.item, names or {}, item.status) if item.question == "which_is_right" else None
+    if sides is None or len(sides.stays) != 1 or len(sides.ends) != 1:
+        return None
+    return sides.stays[0].text, sides.ends[0].text
+
+
 def unnamed(plan: StoredPlan) -> set[str]:
     """Return the rows of a plan's pending questions whose names the sealed items do not hold."""
     asked = (s.item for s in plan.items if s.status == "pending" and s.is_question)
@@ -327,6 +336,7 @@ def _waiting(
         draft=draft,
         learnt=taught.likely.get(item.id),
         follows=taught.follows.get(item.id, ""),
+        sides=sides_of(item, names),
     )
 
 

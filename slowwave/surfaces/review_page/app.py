@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any, Final
@@ -18,7 +20,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from slowwave.errors import ProbesFailed, Refused, SlowwaveError
-from slowwave.night.answers import MOST_CHARACTERS, Amended, amendable, answer_many, edit, split
+from slowwave.night.answers import MOST_CHARACTERS, Amended, amendable, answer_many, edit, given_answers, split
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
 from slowwave.operations import permits
@@ -114,13 +116,17 @@ class SigningPages:
         return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
 
     def signed(self, request: Request) -> Response:
-        """Show what was approved and rejected in a plan, and the results of applying it."""
-        plan = self._plan(request)
+        """Show what was approved and rejected in the session of a plan, and the results of applying it."""
+        plan, name = self._plan(request), _reviewer(request).name
         approvals, rejected = self._desk.signed(plan.plan_hash)
         drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
+        ready = [one for one in approvals if one.ready]
         values = {
             **bar_values(plan, queue(plan, drafts), _reviewer(request)),
-            "approvals": [_approval(one, _reviewer(request).name) for one in approvals],
+            "approvals": [_approval(one, self._desk.plan(one.plan_hash), name) for one in approvals],
+            "ready": [one.approval_id for one in ready],
+            "ready_items": sum(len(one.item_ids) for one in ready),
+            "applied": [one.approval_id for one in reversed(approvals) if one.stand],
             "rejected": rejected,
             "countersign_command": countersign_command(plan.header.namespace, plan.plan_hash),
             "apply_command": f"slowwave apply {argument(plan.header.namespace)}",
@@ -137,19 +143,23 @@ class SigningPages:
         return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
 
     def apply(self, request: Request) -> Response:
-        """Apply an approval of this plan, until it is done."""
+        """Apply the approvals that a form names, one after the other."""
         plan = self._plan(request)
-        approval = self._approval(plan, request)
-        apply_approval(self._desk.store, approval.approval_id)
+        approvals = self._approvals(plan, request)
+        for n, one in enumerate(approvals):
+            with _rest_explained(n, len(approvals), "applied"):
+                apply_approval(self._desk.store, one.approval_id)
         return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
 
     def take_back(self, request: Request) -> Response:
-        """Undo the run that applied an approval of this plan."""
+        """Undo the runs that applied the approvals that a form names, one after the other."""
         plan = self._plan(request)
-        approval = self._approval(plan, request)
-        if approval.run_id is None:
+        runs = [one.run_id for one in self._approvals(plan, request)]
+        if None in runs:
             raise Refused("That approval was not applied, so there is nothing to take back.")
-        undo_run(self._desk.store, approval.run_id, namespace=plan.header.namespace)
+        for n, run in enumerate(run for run in runs if run):
+            with _rest_explained(n, len(runs), "undone"):
+                undo_run(self._desk.store, run, namespace=plan.header.namespace)
         return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
 
     def _sign_page(self, request: Request, problem: str = "", *, failed: bool = False) -> Response:
@@ -166,7 +176,12 @@ class SigningPages:
         late = resting_on_decided(session)
         resting = [s for one in session if one.plan.plan_hash in late for s in (*one.covers.yes, *one.covers.no)]
         yes = [s for one in session if one.plan.plan_hash not in late for s in one.covers.yes]
-        no = [s for one in session if one.plan.plan_hash not in late for s in one.covers.no]
+        made = {one.plan.plan_hash for one in session}
+        replaced = {id_ for one in session for id_, draft in one.drafts.items() if draft.amended in made}
+        no = [
+            s for one in session if one.plan.plan_hash not in late for s in one.covers.no if s.id not in replaced
+        ]  # an item that an answer replaced is listed as that answer says, not as a rejection
+        given = Counter(given_answers(self._desk.store, plan, drafts).values())
         left = [*covers.left, *(s for one in session[1:] for s in (*one.covers.left, *one.covers.decided))]
 
         def listed(items: Sequence[StoredItem]) -> list[dict[str, object]]:
@@ -186,6 +201,7 @@ class SigningPages:
             "shown_digest": session_digest(session),
             "session_plans": [one.plan.plan_hash for one in session[1:]],
             "counts_of_session": {"yes": len(yes), "no": len(no), "left": len(left)},
+            "given": dict(sorted(given.items())),
             "decided": len(covers.decided),
             "left": len(left),
             "asked": {s.id: one.plan.plan_hash for one in session for s in one.plan.items if s.is_question},
@@ -199,7 +215,7 @@ class SigningPages:
                 ("left", "Left out: these questions stay open", listed(left)),
                 (
                     "deferred",
-                    "Left out: held back, because another item of this plan writes the same cell",
+                    "Left out: held back, because another item of this plan changes the same value",
                     listed(deferred),
                 ),
             ],
@@ -210,14 +226,28 @@ class SigningPages:
     def _plan(self, request: Request) -> StoredPlan:
         return self._desk.plan(str(request.path_params["plan"]))
 
-    def _approval(self, plan: StoredPlan, request: Request) -> SignedApproval:
-        """Return the approval that a form names; raise ``Refused`` if it is not an approval of this plan."""
-        named = _form(request).get("approval", "")
+    def _approvals(self, plan: StoredPlan, request: Request) -> list[SignedApproval]:
+        """Return the approvals that a form names, in its order; raise ``Refused`` for one of another session."""
+        posted: Posted = request.state.posted
+        named = posted.form.get("approval", [""])
         approvals, _ = self._desk.signed(plan.plan_hash)
-        found = next((one for one in approvals if one.approval_id == named), None)
-        if found is None:
-            raise Refused(f"{named[:64]!r} is no approval of this plan. Nothing was changed.")
-        return found
+        found = {one.approval_id: one for one in approvals}
+        if unknown := next((id_ for id_ in named if id_ not in found), None):
+            raise Refused(f"{unknown[:64]!r} is no approval of this plan. Nothing was changed.")
+        if "" in named:
+            raise Refused("No approval is named. Nothing was changed.")
+        return [found[id_] for id_ in named]
+
+
+@contextmanager
+def _rest_explained(done: int, all_: int, verb: str) -> Iterator[None]:
+    """Add to an error how many of several approvals are already ``verb``."""
+    try:
+        yield
+    except SlowwaveError as problem:
+        if not done:
+            raise
+        raise Refused(f"{done} of {all_} approvals are {verb}, the others are not: {problem}") from problem
 
 
 def _by_heading(items: Sequence[ItemDiff]) -> list[dict[str, object]]:
@@ -231,14 +261,18 @@ def _by_heading(items: Sequence[ItemDiff]) -> list[dict[str, object]]:
     return groups
 
 
-def _approval(one: SignedApproval, reviewer: str) -> Mapping[str, object]:
+def _approval(one: SignedApproval, plan: StoredPlan, reviewer: str) -> Mapping[str, object]:
+    """Return an approval as the page shows it, with a line for each of its items."""
     signers = (one.approver, *one.countersigners)
     counts = one.counts or {}
     counts_text = (
         ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in counts.items() if n) or "nothing was left to do"
     )
+    ids = set(one.item_ids)
     return asdict(one) | {
         **{"told": counts_text, "undo_command": f"slowwave undo {one.run_id}", "signers": signers},
+        "covers": len(one.item_ids),
+        "titles": [quotable(title_of(s)) for s in plan.items if s.id in ids],
         "lacks": signed_by(signers, one.missing) if one.missing else "",
         "signed_by_you": reviewer.lower() in {name.lower() for name in signers},
     }

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse
 
 from slowwave.errors import Refused
 from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.plans.review.drafts import session_hashes
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
@@ -47,8 +48,8 @@ SELECT n.slug, p.state, p.expires_at, night.item_counts(p.plan_hash) FROM night.
 WHERE p.plan_hash = %s
 """
 _SIGNED: Final = """
-SELECT a.id::text AS approval_id, night.signed_as(a.approver, a.policy_id) AS approver, a.note,
-  a.forced, a.recorded_at, cardinality(a.item_ids) AS covers,
+SELECT a.id::text AS approval_id, a.plan_hash, a.item_ids::text[] AS item_ids, night.signed_as(a.approver, a.policy_id) AS approver, a.note,
+  a.forced, a.recorded_at,
   v.approval_id IS NOT NULL AS revoked, r.id::text AS run_id, r.state, d.counts,
   (SELECT count(*) FROM night.plan_items i
     WHERE i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) AND i.status = 'applied') AS stand,
@@ -56,9 +57,14 @@ SELECT a.id::text AS approval_id, night.signed_as(a.approver, a.policy_id) AS ap
   ARRAY(SELECT c.signed_by FROM night.countersignatures c WHERE c.approval_id = a.id ORDER BY c.recorded_at, c.signed_by) AS countersigners
 FROM night.approvals a LEFT JOIN night.revocations v ON v.approval_id = a.id LEFT JOIN night.applied d ON d.approval_id = a.id
 LEFT JOIN LATERAL (SELECT * FROM night.runs r WHERE r.approval_id = a.id AND r.mode = 'apply' ORDER BY r.started_at DESC LIMIT 1) r ON true
-WHERE a.plan_hash = %s ORDER BY a.recorded_at DESC, a.id
+WHERE a.plan_hash = ANY(%s) ORDER BY a.recorded_at, a.id
 """
-_REJECTED: Final = "SELECT count(*) FROM night.plan_items WHERE plan_hash = %s AND status = 'rejected'"
+_REJECTED: Final = """
+SELECT count(*) FROM night.plan_items i WHERE i.plan_hash = ANY(%(plans)s) AND i.status = 'rejected' AND NOT EXISTS (
+  SELECT 1 FROM night.approvals a JOIN night.plans p USING (plan_hash) JOIN night.runs r ON r.id = p.run_id
+  WHERE a.plan_hash = ANY(%(plans)s) AND r.trigger = 'review' AND r.parameters #>> '{proposal,of}' = i.item_id::text)
+"""
+"""SQL: the rejected items of plans, without those that another answer replaced by an item that is signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +87,17 @@ class PlanToReview:
 class SignedApproval:
     """Approval of a plan and the result of its run, if there was one.
 
-    ``covers`` counts the items of the approval, ``stand`` those that are applied now. ``countersigners`` gave further approvals;
+    ``item_ids`` are the items of the approval, ``stand`` counts those that are applied now. ``countersigners`` gave further approvals;
     ``missing`` more are needed.
     """
 
     approval_id: str
+    plan_hash: str
+    item_ids: list[str]
     approver: str
     note: str
     forced: bool
     recorded_at: datetime
-    covers: int
     revoked: bool
     run_id: str | None
     state: str | None
@@ -98,6 +105,11 @@ class SignedApproval:
     stand: int
     missing: int
     countersigners: list[str]
+
+    @property
+    def ready(self) -> bool:
+        """Return whether the approval can be applied: it is not revoked, lacks no signature and was not applied."""
+        return not self.revoked and not self.missing and self.counts is None
 
 
 class Desk:
@@ -132,11 +144,12 @@ class Desk:
             return self._kept(connection, hash_, (*row[1:3], sorted(row[3].items())))
 
     def signed(self, hash_: str) -> tuple[list[SignedApproval], int]:
-        """Return the approvals of a plan, the newest first, and the number of its rejected items."""
+        """Return the approvals of all plans of a plan's session, the oldest first, and the number of their rejected items."""
+        plans = session_hashes(self.store, hash_)
         with self.store.connect("reader") as connection:
             with connection.cursor(row_factory=class_row(SignedApproval)) as cursor:
-                approvals = cursor.execute(_SIGNED, (hash_,)).fetchall()
-            rejected: Any = connection.execute(_REJECTED, (hash_,)).fetchone()
+                approvals = cursor.execute(_SIGNED, (plans,)).fetchall()
+            rejected: Any = connection.execute(_REJECTED, {"plans": plans}).fetchone()
             return approvals, int(rejected[0])
 
     def _kept(self, connection: Connection, hash_: str, mark: object) -> StoredPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
@@ -22,6 +23,7 @@ from slowwave.night.answers import (
     answer_many,
     answers_of,
     describe_answers,
+    given_answers,
     held_back,
     leaves_questions,
     note_answer,
@@ -32,7 +34,7 @@ from slowwave.plans.questions import CODES, HEADINGS
 from slowwave.plans.review import SORTS, Sort
 from slowwave.plans.review.card import Card, ComparedLine, MarkedRun, called_rows, card, whole_cell
 from slowwave.plans.review.drafts import Draft, NewDraft, Verdict, read_drafts, read_session, undo_last
-from slowwave.plans.review.queue import Queue, State, Waiting, gone_drafts, queue, title_of
+from slowwave.plans.review.queue import Queue, State, Waiting, gone_drafts, queue, sides_of, title_of
 from slowwave.plans.states import shown_state
 from slowwave.plans.waterfall import Step, percent, reading
 from slowwave.store.connect import Store
@@ -101,6 +103,11 @@ PAGE: Final = 250
 """Number of questions on one page."""
 
 _SIGNS: Final[Mapping[State, str]] = {"open": "○", "yes": "✓", "no": "✕", "skip": "–"}
+_OWN_SIGN: Final = "●"  # of an answer that is neither yes nor no
+_COMMON: Final = 3  # words that two sides share, shown before those that differ
+_WITH_ODDS: Final = ("same",)
+"""Questions whose items have a probability. The number of other items is a score, which says nothing to a person."""
+
 _RISKS: Final = ("high", "medium", "low")
 _ORDERS: Final[Mapping[Sort, str]] = {
     "information": "What settles most first",
@@ -114,7 +121,8 @@ _ORDERS: Final[Mapping[Sort, str]] = {
 class QueueRow:
     """Question in the queue, as text.
 
-    ``title`` quotes memory. ``said`` gives the verdict so far and who gave it.
+    ``title`` and ``short`` quote memory; ``short`` leaves out what two sides have in common. ``answer`` names the answer so far, ``said``
+    also who gave it. ``plain`` is false if the question is not one of yes and no, such as which of two sides is right.
     """
 
     item: str
@@ -128,6 +136,9 @@ class QueueRow:
     said: str
     note: str
     amended: str = ""
+    answer: str = ""
+    short: str = ""
+    plain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +182,16 @@ def chosen_queue(
     )
 
 
-def queue_page(found: Queue, chosen: Chosen, path: str) -> QueuePage:
-    """Group the rows of a queue by question and select those of the chosen page; their links begin with ``path``."""
+def queue_page(found: Queue, chosen: Chosen, path: str, answers: Mapping[str, str] | None = None) -> QueuePage:
+    """Group the rows of a queue by question and select those of the chosen page; their links begin with ``path``.
+
+    ``answers`` name the answers so far, see ``given_answers``.
+    """
     groups = {g.code: g for g in found.groups if chosen.question in ("", g.code) and g.items}
     wanted = [w for g in groups.values() for w in g.items]
     pages = max(1, -(-len(wanted) // PAGE))
     first = (min(chosen.page, pages) - 1) * PAGE
-    rows = {w.id: queue_row(w, f"{path}?{chosen.query(item=w.id)}") for w in wanted}
+    rows = {w.id: queue_row(w, f"{path}?{chosen.query(item=w.id)}", (answers or {}).get(w.id, "")) for w in wanted}
     shown = [
         RowGroup(
             code=code,
@@ -191,31 +205,45 @@ def queue_page(found: Queue, chosen: Chosen, path: str) -> QueuePage:
     return QueuePage(shown, pages, list(rows.values()))
 
 
-def queue_row(waiting: Waiting, href: str) -> QueueRow:
-    """Build the row of a question, with a link to ``href``."""
+def queue_row(waiting: Waiting, href: str, answer: str = "") -> QueueRow:
+    """Build the row of a question, with a link to ``href`` and the name of the answer so far."""
     draft = waiting.draft
-    label = said_of(draft, STATES[waiting.state].lower()) if draft else STATES[waiting.state].lower()
+    answer = answer or STATES[waiting.state].lower()
+    own = bool(waiting.sides) or bool(draft and draft.amended)
     return QueueRow(
         item=waiting.id,
         href=href,
         title=waiting.title,
         operation=waiting.operation,
         risk=waiting.risk,
-        odds=percent(waiting.probability),
+        odds=percent(waiting.probability) if waiting.code in _WITH_ODDS else "",
         verdict=waiting.state,
-        sign=_SIGNS[waiting.state],
-        said=label,
+        sign=_OWN_SIGN if own and waiting.state in ("yes", "no") else _SIGNS[waiting.state],
+        said=said_of(draft, answer) if draft else answer,
         note=draft.note if draft else "",
         amended=draft.amended if draft else "",
+        answer=answer,
+        short=short_sides(*waiting.sides) if waiting.sides else waiting.title,
+        plain=not waiting.sides,
     )
 
 
-def said_of(draft: Draft, verdict: str) -> str:
-    """Describe the verdict on an item: who gave it, who disagreed, and whether it was given on an earlier plan."""
+def short_sides(one: str, other: str) -> str:
+    """Return two sides in one line that begins shortly before they differ, so that a list which cuts it still tells them apart."""
+    a, b = one.split(), other.split()
+    same = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    begin = max(0, same - _COMMON)
+    head = " ".join(a[begin:same])
+    rest = (" ".join(words[same:]) or "nothing more" for words in (a, b))
+    return f"{'… ' * bool(begin)}{head} " * bool(head) + " / ".join(f"“{words}”" for words in rest)
+
+
+def said_of(draft: Draft, answer: str) -> str:
+    """Describe the answer to an item: who gave it, who disagreed, and whether it was given on an earlier plan."""
     against = f"; not so {', '.join(draft.against)}" if draft.against else ""
     followed = f", from the plan of {draft.followed:%Y-%m-%d}" if draft.followed else ""
     instead = f", plan {draft.amended[:12]} instead" if draft.amended else ""
-    return f"{verdict}, {draft.reviewer}{followed}{against}{instead}"
+    return f"{answer}, {draft.reviewer}{followed}{against}{instead}"
 
 
 def choices(plan: StoredPlan, chosen: Chosen) -> list[ChoiceField]:
@@ -295,15 +323,23 @@ class CardStep:
 def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, object]:
     """Build the values for the template of a card; ``path`` is the address of its plan, for links to the rest of cut texts."""
     rest = f"{path}/items/{stored.id}/text" if path else ""
+    tie = str(stored.item.evidence.get("side", "")).startswith(_TIE)
+    heads = card.heads
+    if sides_of(stored) and heads == ("stays", "ends"):
+        heads = ("This one", "The other one") if tie else ("This one: would stay", "The other one: would end")
     return {
         "card": card,
-        "odds": percent(card.probability),
+        "heads": heads,
+        "lead": "Nothing says which of the two is later, so nothing is proposed." if tie else card.sentence,
+        "odds": percent(card.probability) if stored.question in _WITH_ODDS else "",
         "state": "" if stored.status == "pending" else f"{stored.status}: {stored.reason}".removesuffix(": "),
         "seen": "What the plan saw" if stored.kind == "merge_rows" else "What it would change",
         "lines": _lines(card.lines, rest),
         "writing": marked_lines(card.writing),
         "lost": marked_lines(card.lost),
         "steps": [_step(step) for step in card.steps],
+        "noted": {name: value for name, value in card.evidence.items() if not sides_of(stored)},
+        "notes": [note for note in card.notes if not sides_of(stored)],
     }
 
 
@@ -378,7 +414,18 @@ PIECE: Final = 20_000
 """Maximum characters of a long text on one page."""
 
 _VERDICTS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
-_STYLES: Final = {"yes": "say-yes", "no": "say-no"}
+_STYLES: Final = {"yes": "say-yes", "no": "say-no", "same": "say-yes", "different": "say-no"}
+"""Answer → its style. Answers that name a side have none: neither of two sides is a yes or a no."""
+
+_FOLLOWS: Final = {
+    "this": "it stays, and the other one ends.",
+    "other": "it stays, and this one ends.",
+    "both": "nothing changes, and this is not asked again while both say what they say.",
+    "neither": "neither is recalled any more. What ends stays on record.",
+}
+"""Answer to a question about two sides → what follows; the columns above it quote the sides."""
+
+_TIE: Final = "though nothing says which"
 _DONE: Final = "No question waits here. What you said is at the bottom: sign when you are ready."
 _NONE: Final = "No question fits these filters."
 
@@ -410,7 +457,8 @@ class PlanPages:
         path = f"/plans/{plan.plan_hash}"
         chosen = Chosen.from_parameters(request.query_params)
         found = chosen_queue(plan, drafts, chosen, called_rows(self._desk.store, plan))
-        listed = queue_page(found, chosen, path)
+        answers = given_answers(self._desk.store, plan, drafts)
+        listed = queue_page(found, chosen, path, answers)
         rows = [row for group in listed.groups for row in group.rows]
         named = request.query_params.get("item", "")
         current = (
@@ -420,6 +468,7 @@ class PlanPages:
         )
         values = {
             **bar_values(plan, found, _reviewer(request)),
+            "tally": _tally(plan, answers),
             "chosen": chosen,
             "fields": choices(plan, chosen),
             "groups": listed.groups,
@@ -429,7 +478,7 @@ class PlanPages:
             "next": f"{path}?{chosen.at(chosen.page + 1).query()}" if chosen.page < listed.pages else "",
             "current": current,
             "card": Markup(self._card(plan, drafts, current.item) if current else ""),  # noqa: S704 - a template made it
-            "answers": [(one, _STYLES.get(one.verdict, "")) for one in ANSWERS],
+            "answers": [(one, _STYLES.get(one.name, "")) for one in ANSWERS],
             "offered": {
                 s.id: [*(a.name for a in answers_of(s)), "skip"] for s in plan.items if s.id in {r.item for r in rows}
             },
@@ -472,8 +521,12 @@ class PlanPages:
         """Return the verdicts on the questions, the counts, and the number of other questions that look decided by them."""
         plan, drafts = self._read(request)
         found = queue(plan, drafts)
+        answers = given_answers(self._desk.store, plan, drafts)
         return JSONResponse(
-            {"drafts": _drafts_json(drafts), "counts": found.counts, "look_decided": looks_decided(found)}
+            {
+                **{"drafts": _drafts_json(drafts, answers), "counts": found.counts},
+                **{"tally": _tally(plan, answers), "look_decided": looks_decided(found)},
+            }
         )
 
     def say(self, request: Request) -> Response:
@@ -518,8 +571,8 @@ class PlanPages:
             shown = {"item": items[0]} if items else {}
             return RedirectResponse(f"/plans/{hash_}?{_back(posted).query(**shown)}", 303)
         drafts = read_drafts(self._desk.store, namespace, hash_)
-        none = {"verdict": "open", "note": "", "said": "open"}
-        drafts_by_item = _drafts_json(drafts)
+        none = {"verdict": "open", "note": "", "said": "open", "answer": "open", "amended": ""}
+        drafts_by_item = _drafts_json(drafts, given_answers(self._desk.store, plan, drafts))
         return JSONResponse({"drafts": {item: drafts_by_item.get(item, none) for item in items}})
 
     def alike(self, request: Request) -> Response:
@@ -577,7 +630,9 @@ class PlanPages:
             "amend": amendable(stored),
             "amend_href": f"{path}/amend?item={stored.id}",
             "instead": draft.amended if draft else "",
-            "answers": describe_answers(stored) if stored.is_question else [],
+            "answers": [(one, _FOLLOWS.get(one.name, says)) for one, says in describe_answers(stored)]
+            if stored.is_question
+            else [],
         }
         return rendered("card.html", values)
 
@@ -653,8 +708,21 @@ def _back(posted: Posted) -> Chosen:
     return Chosen.from_parameters(dict(parse_qsl(posted.form.get("query", [""])[0])))
 
 
-def _drafts_json(drafts: Mapping[str, Draft]) -> dict[str, dict[str, str]]:
-    return {item: {"verdict": d.verdict, "note": d.note, "said": said_of(d, d.verdict)} for item, d in drafts.items()}
+def _tally(plan: StoredPlan, answers: Mapping[str, str]) -> dict[str, int]:
+    """Return how often each answer was given to the questions of a plan; yes, no and skipped are always counted."""
+    asked = {s.id for s in plan.items if s.is_question and s.status == "pending"}
+    given = Counter(answer for item, answer in answers.items() if item in asked)
+    return {"yes": 0, "no": 0, "skipped": 0} | dict(sorted(given.items()))
+
+
+def _drafts_json(drafts: Mapping[str, Draft], answers: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    return {
+        item: {
+            **{"verdict": d.verdict, "note": d.note, "amended": d.amended, "answer": answers.get(item, d.verdict)},
+            "said": said_of(d, answers.get(item, d.verdict)),
+        }
+        for item, d in drafts.items()
+    }
 
 
 def _new_drafts(given: object) -> list[NewDraft]:

@@ -16,7 +16,7 @@ from slowwave.surfaces.review_page.app import review_app
 from slowwave.surfaces.review_page.desk import Desk
 from slowwave.surfaces.review_page.guard import Entrance, entrance_of
 from tests.memories import ask
-from tests.night.test_answers import towns
+from tests.night.test_answers import LIVE, towns
 from tests.surfaces.review_page.conftest import ORIGIN, Browser, form_token
 from tests.surfaces.review_page.planted import LONG, REORDERED, SCRIPT, SLUG, plant
 
@@ -72,7 +72,7 @@ def test_from_the_link_to_an_undo_without_a_script(store: Store, browser: Browse
     assert set(items) == asked
     assert all(
         word in shown.text
-        for word in ("harbor", plan.plan_hash[:12], "Same thing?", "If yes", "If no", "signed for the crane")
+        for word in ("harbor", plan.plan_hash[:12], "Same thing?", "Your answers", "stay apart", "signed for the crane")
     )
 
     yes, no, skipped = items[:3]
@@ -106,6 +106,32 @@ def test_from_the_link_to_an_undo_without_a_script(store: Store, browser: Browse
     post(browser, f"/plans/{plan.plan_hash}/take-back", approval=approval[0][0])
     assert ask(store, "SELECT id, name, invalidated_at FROM memory.entities ORDER BY id") == before
     assert "Nothing of it stands" in browser.get(f"/plans/{plan.plan_hash}/signed").text
+
+
+def test_signed_page_lists_applies_and_undoes_the_plans_made_from_answers_too(store: Store, browser: Browser) -> None:
+    """The answer "the other one" is a second plan; the page names both approvals, and its buttons treat both alike."""
+    plan = towns(store, "Porto", "Lisbon")
+    path, before = f"/plans/{plan.hash}", ask(store, LIVE)
+    first = plan.questions[0].id
+    say(browser, plan.hash, **{first: "other"})
+    (amended,) = ask(store, "SELECT DISTINCT amended FROM night.review_drafts WHERE amended IS NOT NULL")[0]
+    post(browser, f"{path}/sign", include_decided="yes")
+    approvals = ask(store, "SELECT id::text, plan_hash FROM night.approvals ORDER BY recorded_at")
+    assert amended in {hash_ for _, hash_ in approvals}
+    for named in (plan.hash, amended):
+        shown = browser.get(f"/plans/{named}/signed").text
+        fields = [str(a["value"]) for a in Tags(shown).all("input") if a.get("name") == "approval"]
+        assert fields == [id_ for id_, _ in approvals]
+        assert f"plan {amended[:12]}" in shown
+        assert "stays" in shown
+        assert "rejected and will not" not in shown, "the answer is no rejection"
+    post(browser, f"{path}/apply", approval=fields)
+    assert ask(store, "SELECT count(*) FROM night.applied") == [(len(approvals),)]
+    assert ask(store, LIVE) != before
+    done = browser.get(f"{path}/signed").text
+    assert ("Apply now" in done, "Undo" in done) == (False, True)
+    post(browser, f"{path}/take-back", approval=fields[::-1])
+    assert ask(store, LIVE) == before
 
 
 def test_sign_page_lists_each_item_it_approves_and_leaves_out_with_its_changes(store: Store, browser: Browser) -> None:

@@ -18,18 +18,22 @@ function start(desk) {
   const search = document.querySelector("#search");
   const decided = document.querySelector("#decided");
   const rows = [...document.querySelectorAll("#queue a[data-item]")];
-  const signs = { open: "○", yes: "✓", no: "✕", skip: "–" };
-  const words = { open: "open", yes: "yes", no: "no", skip: "skipped" };
+  const signs = { open: "○", yes: "✓", no: "✕", skip: "–", answered: "●" };
+  const tallied = document.querySelector("#tally");
+  let tally = JSON.parse(tallied.dataset.tally); // of all questions of the plan, by the name of the answer
   const counts = JSON.parse(desk.dataset.counts); // of all questions of the plan, by verdict
   const cards = new Map();
-  const fromServer = new Map(); // item → the verdict that the server is known to have
+  const fromServer = new Map(); // item → the verdict, answer and amended plan that the server is known to have
   let current = rows.find((row) => row.getAttribute("aria-current") === "true") ?? null;
   let saving = Promise.resolve();
   let unsaved = 0;
+  let failed = false; // an answer was not saved since the link to sign was pressed
   let follows = ""; // the plan of questions that follow from answers of this page
   let leaving = false; // the page is on its way to another one: what is pressed now is meant for that one
 
-  for (const row of rows) fromServer.set(row.dataset.item, row.dataset.verdict);
+  const known = ({ verdict, answer, amended = "" }) => ({ verdict, answer, amended });
+  const unanswered = { verdict: "open", note: "", said: "open", answer: "open", amended: "" };
+  for (const row of rows) fromServer.set(row.dataset.item, known(row.dataset));
   if (current) {
     cards.set(current.dataset.item, Promise.resolve(card.innerHTML));
     current.scrollIntoView({ block: "nearest" });
@@ -125,35 +129,37 @@ function start(desk) {
     const text = note.value.trim();
     const button = buttons().find((one) => one.value === name);
     const verdict = button.dataset.draft;
-    delete row.dataset.amended;
-    save(row, verdict, text, name);
+    const label = button.dataset.label;
+    save(row, { verdict, answer: label, amended: "amends" in button.dataset ? "new" : "" }, text, name);
     const next = following(row);
     if (next) {
-      say(`${title(row)}: ${words[verdict]}. Next: ${title(next)}`);
+      say(`${title(row)}: ${label}. Next: ${title(next)}`);
       show(next, { focus: rows.includes(document.activeElement) }); // else the ring stays on the row that was answered
     } else {
       pressed();
       const more = document.querySelector("#next-page");
-      say(`${title(row)}: ${words[verdict]}. ${more ? "Nothing is open on this page; the next one has more." : "Nothing is open here. Sign when you are ready."}`);
+      say(`${title(row)}: ${label}. ${more ? "Nothing is open on this page; the next one has more." : "Nothing is open here. Sign when you are ready."}`);
     }
   }
 
-  function save(row, verdict, text, name = verdict) {
-    mark(row, verdict, text);
+  function save(row, draft, text, name) {
+    mark(row, { ...draft, note: text });
     row.dataset.saving = Number(row.dataset.saving ?? 0) + 1;
     later(async () => {
       const drafts = [{ item: row.dataset.item, verdict: name, note: text }];
       try {
         const made = await (await ask("POST", `${plan}/drafts`, { drafts })).json();
-        fromServer.set(row.dataset.item, verdict);
-        if (made.amended) row.dataset.amended = made.amended;
+        const saved = { ...draft, amended: made.amended ?? (name === "note" ? draft.amended : "") };
+        fromServer.set(row.dataset.item, saved);
+        if (row.dataset.answer === draft.answer) row.dataset.amended = saved.amended;
         if (row === current) pressed();
         if (made.amended || made.follow_ups) cards.delete(row.dataset.item);
         if (made.problem) say(made.problem, true);
         if (made.follow_ups) follows = made.follow_ups[0];
         if (unsaved === 1) await meanwhile(); // what looks decided now; a burst of answers asks once
       } catch (problem) {
-        mark(row, fromServer.get(row.dataset.item) ?? "open", text);
+        failed = true;
+        mark(row, { ...(fromServer.get(row.dataset.item) ?? unanswered), note: text });
         say(`Not saved: ${title(row)}. ${problem.message}`, true);
       } finally {
         if ((row.dataset.saving -= 1) < 1) delete row.dataset.saving;
@@ -168,7 +174,7 @@ function start(desk) {
 
   function keepNote() {
     if (current && !leaving && current.dataset.verdict !== "open" && note.value.trim() !== (current.dataset.note ?? "")) {
-      save(current, current.dataset.verdict, note.value.trim(), "note"); // the answer stays as it is
+      save(current, known(current.dataset), note.value.trim(), "note"); // the answer stays as it is
     }
   }
 
@@ -178,7 +184,7 @@ function start(desk) {
         const answer = await (await ask("POST", `${plan}/undo`, {})).json();
         for (const [item, draft] of Object.entries(answer.drafts)) {
           const row = rows.find((one) => one.dataset.item === item);
-          if (row) { fromServer.set(item, draft.verdict); mark(row, draft.verdict, draft.note, draft.said); }
+          if (row) { fromServer.set(item, known(draft)); mark(row, draft); }
         }
         const back = rows.find((one) => one.dataset.item in answer.drafts);
         const many = Object.keys(answer.drafts).length;
@@ -214,12 +220,13 @@ function start(desk) {
 
   async function meanwhile() {
     try {
-      const { drafts, counts: now, look_decided: alike } = await (await ask("GET", `${plan}/drafts`)).json();
+      const { drafts, counts: now, tally: answers, look_decided: alike } = await (await ask("GET", `${plan}/drafts`)).json();
       for (const row of rows) {
-        const draft = drafts[row.dataset.item] ?? { verdict: "open", note: "", said: "open" };
-        if (draft.verdict !== fromServer.get(row.dataset.item)) {
-          fromServer.set(row.dataset.item, draft.verdict);
-          mark(row, draft.verdict, draft.note, draft.said);
+        const draft = drafts[row.dataset.item] ?? unanswered;
+        const before = fromServer.get(row.dataset.item);
+        if (draft.verdict !== before.verdict || draft.answer !== before.answer) {
+          fromServer.set(row.dataset.item, known(draft));
+          mark(row, draft);
           if (row === current) say(`Answered meanwhile: ${draft.said}.`);
         }
       }
@@ -227,22 +234,29 @@ function start(desk) {
       decided.querySelector("#decided-count").textContent = alike.toLocaleString("en");
       if (unsaved > 1) return; // verdicts that are on their way are counted already
       Object.assign(counts, now);
+      tally = answers;
       count();
     } catch { /* the next verdict will say what is wrong */ }
   }
 
   // --- what is shown -------------------------------------------------------------------------------------------------------------
 
-  function mark(row, verdict, text, said = words[verdict]) {
+  function mark(row, { verdict, answer, amended = "", note: text, said = answer }) {
     if (row.dataset.verdict !== verdict) {
       counts[row.dataset.verdict] -= 1;
       counts[verdict] += 1;
       const open = row.closest(".group").querySelector(".open");
       open.textContent = Number(open.textContent) + (verdict === "open") - (row.dataset.verdict === "open");
     }
+    if (row.dataset.answer in tally) tally[row.dataset.answer] -= 1;
+    if (answer !== "open") tally[answer] = (tally[answer] ?? 0) + 1;
+    const own = ("sides" in row.dataset || amended) && (verdict === "yes" || verdict === "no"); // neither a yes nor a no
     row.dataset.verdict = verdict;
+    row.dataset.answer = answer;
+    row.dataset.amended = amended;
     row.dataset.note = text ?? "";
-    row.querySelector(".sign").textContent = signs[verdict];
+    row.dataset.sign = own ? "answered" : verdict;
+    row.querySelector(".sign").textContent = signs[row.dataset.sign];
     row.querySelector(".state").textContent = said;
     if (row === current) pressed();
     count();
@@ -252,7 +266,7 @@ function start(desk) {
     const offered = (current?.dataset.answers ?? "").split(" ");
     for (const button of buttons()) {
       button.hidden = !offered.includes(button.value);
-      const said = current?.dataset.verdict === button.dataset.draft && !("amends" in button.dataset) && !("amended" in current.dataset);
+      const said = current?.dataset.answer === button.dataset.label;
       button.setAttribute("aria-pressed", String(said));
     }
   }
@@ -261,6 +275,13 @@ function start(desk) {
     for (const [name, number] of Object.entries(counts)) {
       for (const place of document.querySelectorAll(`[data-count=${name}]`)) place.textContent = number.toLocaleString("en");
     }
+    const parts = Object.entries(tally).map(([name, number]) => {
+      const place = document.createElement("span");
+      place.dataset.answers = name;
+      place.textContent = number.toLocaleString("en");
+      return [place, ` ${name}`];
+    });
+    tallied.replaceChildren(...parts.flatMap((part, n) => (n ? [" · ", ...part] : part)));
     document.querySelector("#far").value = counts.yes + counts.no + counts.skip;
   }
 
@@ -333,7 +354,7 @@ function start(desk) {
   for (const event of ["input", "search", "blur"]) search.addEventListener(event, filter); // Escape empties a search without an input event
   function filter() {
     const wanted = search.value.trim().toLowerCase();
-    for (const row of rows) row.hidden = wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
+    for (const row of rows) row.hidden = wanted !== "" && !`${row.textContent} ${row.dataset.words}`.toLowerCase().includes(wanted);
     for (const group of document.querySelectorAll("#queue .group")) {
       group.hidden = ![...group.querySelectorAll("a[data-item]")].some((row) => !row.hidden);
     }
@@ -348,7 +369,13 @@ function start(desk) {
   document.querySelector("#sign-link")?.addEventListener("click", (event) => {
     if (!unsaved) return;
     event.preventDefault();
-    saving.then(() => { if (!leaving) leave(event.target.closest("a").href); });
+    failed = false;
+    say("Your answers are being saved. The page to sign opens then.");
+    const ready = () => { // answers that were given meanwhile are waited for as well
+      if (unsaved) saving.then(ready);
+      else if (!leaving && !failed) leave(event.target.closest("a").href);
+    };
+    ready();
   });
   narrow.addEventListener("change", () => { fold.open = !narrow.matches; });
   fold.open = !narrow.matches;
