@@ -641,7 +641,7 @@ def given_answers(store: Store, plan: StoredPlan, drafts: Mapping[str, Draft]) -
     if hashes:
         with store.connect("approver") as connection:
             rows = connection.execute(_INSTEAD, (hashes,)).fetchall()
-        instead = {str(hash_): _amended_answer(evidence) for hash_, evidence in rows}
+        instead = {str(hash_): _amended_answer(given) for hash_, given in rows if isinstance(given, dict)}
     named: dict[str, str] = {}
     for stored in plan.items:
         draft = drafts.get(stored.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
@@ -240,7 +240,7 @@ class SigningPages:
 
 
 @contextmanager
-def _rest_explained(done: int, all_: int, verb: str) -> Iterator[None]:
+def _rest_explained(done: int, all_: int, verb: str) -> Generator[None]:
     """Add to an error how many of several approvals are already ``verb``."""
     try:
         yield
