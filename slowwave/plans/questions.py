@@ -21,13 +21,13 @@ Reason = Literal["object", "number", "date", "polarity", "low_similarity", "prop
 Table = Literal["relationships", "memory_facts", "memories"]
 
 REASONS: Final[Mapping[str, str]] = {
-    "object": "name different objects of a predicate that takes one",
+    "object": "give different values where only one can be true",
     "number": "state different numbers",
     "date": "state different dates",
-    "polarity": "assert and deny the same, or use terms that exclude each other",
+    "polarity": "deny each other, or use words that exclude each other",
     "low_similarity": "describe one thing in ways that have little in common",
-    "property_contradiction": "have different values of a shared property",
-    "reversed": "run both ways, and their type runs one way only",
+    "property_contradiction": "have different values of one property",
+    "reversed": "run both ways, though their type runs one way only",
 }
 """Reason → what two rows do, in words."""
 
@@ -109,7 +109,7 @@ def seen_hash(said: Sequence[str]) -> str:
 # lose a value, asks only about the value. The sentence names rows and lost values and quotes no other text of memory; secrets are
 # redacted. Neither code nor sentence is part of an item's id or subject, by which rejections are matched.
 
-SAME: Final = {"memory_facts": "say the same", "memories": "tell the same"}
+SAME: Final[Mapping[str, str]] = {"memory_facts": "state the same", "memories": "state the same"}
 """Table → what merged rows have in common; rows of other tables are the same entity."""
 
 _LONGEST: Final = 300
@@ -126,7 +126,7 @@ HEADINGS: Final[Mapping[str, str]] = {
     "same": "Same thing?",
     "value_lost": "May this value be lost?",
     "which_is_right": "Which is right?",
-    "secret": "Does this hold a secret?",
+    "secret": "Is this a secret, or an order to a model?",
     "shorter": "Is the new text good?",
     "delete": "May this go?",
     "change": "May this change?",

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from slowwave.changes.merges import Alike, Merge, merge_facts, merge_memories, merge_rows
+from slowwave.changes.mutation import REDACTION
 from slowwave.changes.rows import (
-    REDACTION,
     NewVersion,
     Supersession,
     invalidate_each,

@@ -43,7 +43,7 @@ def test_a_merge_is_told_in_a_sentence_with_its_rows_side_by_side() -> None:
     """Names, types and attributes as the plan saw them, also those that the merge would write."""
     account = why(merge())
     assert account.sentence.startswith("“OpenTelemetry” is merged into “Open Telemetry” because they are one thing;")
-    assert "the name “Open Telemetry” stays." in account.sentence
+    assert "the name “OpenTelemetry” stays." in account.sentence, "the merge writes it on the row that stays"
     lines = {line[""]: (line["stays"], line["is merged into it"]) for line in account.side_by_side()}
     assert lines["id"] == (uid("x"), uid("y"))
     assert lines["external id"] == ("17", "")
@@ -163,7 +163,7 @@ def test_a_merge_of_facts_is_told_by_what_they_say() -> None:
     item = Item("dedupe_facts", "merge", mutation, {"names": ["Ann uses vim", "ANN uses Vim."]})
     account = why(item)
     assert account.sentence == (
-        "“ANN uses Vim.” is merged into “Ann uses vim” because they say the same; “Ann uses vim” stays. "
+        "“ANN uses Vim.” is merged into “Ann uses vim” because they state the same; “Ann uses vim” stays. "
         "The row that stays takes their sources, the greatest confidence and the earliest start. "
         "The other row stays on record and points to it."
     )
@@ -180,7 +180,7 @@ def test_a_merge_of_memories_is_told_by_their_texts() -> None:
     (mutation,) = merge_memories(make_snapshot(memories=rows), [Alike(uid("x"), (uid("y"),))])
     account = why(Item("dedupe_memories", "merge", mutation, {"names": ["It stopped.", "It had stopped."]}))
     assert account.sentence.startswith(
-        "“It had stopped.” is merged into “It stopped.” because they tell the same; “It stopped.” stays."
+        "“It had stopped.” is merged into “It stopped.” because they state the same; “It stopped.” stays."
     )
     lines = {line[""]: (line["stays"], line["is merged into it"]) for line in account.side_by_side()}
     assert lines["text"] == ("It stopped.", "It had stopped.")

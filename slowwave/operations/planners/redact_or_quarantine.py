@@ -39,7 +39,10 @@ OPERATION: Final = "redact_or_quarantine"
 _NAMED: Final = 20
 _GUARDED: Final = ("current_version_id", "attributes", "pinned")
 _KEPT: Final = "The original stays in the version history, and its source chunks as they are: no search tells one that says no more."
-_ASKED: Final = "Nothing here proves itself by a checksum, an issuer's prefix or hidden characters: it may be code, a quotation or a rule."
+_ASKED_SECRET: Final = "It looks like a secret, but no checksum proves it: it may be a sample, code or a quotation."  # noqa: S105 - no password
+_ASKED_ORDER: Final = (
+    "It reads like an order to a model, but words alone do not prove it: it may be a quotation, an example or a rule."
+)
 
 
 class _Held(NamedTuple):
@@ -160,6 +163,7 @@ def _redactions(inputs: Inputs, held: Sequence[_Held]) -> dict[str, Mutation]:
 
 
 def _evidence(held: _Held, policy: str) -> dict[str, object]:
+    asked = _ASKED_SECRET if any(f.kind == "secret" for f in held.found) else _ASKED_ORDER
     return {
         "policy": policy,
         "rules": sorted({f"{f.kind} ({f.rule})" for f in held.found}),
@@ -167,7 +171,7 @@ def _evidence(held: _Held, policy: str) -> dict[str, object]:
         "findings": len(held.found),
         "characters": held.length,
         "source_chunks": held.chunks,
-        **({"reason": _ASKED} if held.decision == Decision.REVIEW and policy != "block" else {}),
+        **({"reason": asked} if held.decision == Decision.REVIEW and policy != "block" else {}),
         **({"kept": _KEPT} if held.text else {}),
     }
 

@@ -1,7 +1,8 @@
 """Nothing specific is lost by a merge, or the merge is named."""
 
 from slowwave.changes.merges import Alike, merge_facts, merge_memories
-from slowwave.changes.rows import REDACTION, NewVersion, new_versions
+from slowwave.changes.mutation import REDACTION
+from slowwave.changes.rows import NewVersion, new_versions
 from slowwave.changes.simulate import simulate
 from slowwave.plans.probes.texts import CENSORED, LostTerm, specifics_probe, with_reviews
 from tests.plans.probes.plans import entity, item, merged, merges

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from slowwave.changes.merges import Alike, Consolidation, consolidate_memories, merge_memories
-from slowwave.changes.rows import REDACTION, Loss, NewVersion, invalidate_rows, lose_conflict, new_versions, set_columns
+from slowwave.changes.mutation import REDACTION
+from slowwave.changes.rows import Loss, NewVersion, invalidate_rows, lose_conflict, new_versions, set_columns
 from slowwave.changes.simulate import simulate
 from slowwave.plans.probes.texts import LostStatement, StatementsProbe, statements, statements_probe
 from slowwave.snapshots.snapshot import Snapshot
