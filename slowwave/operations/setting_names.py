@@ -243,18 +243,33 @@ def _take(settings: dict[str, Any], path: Sequence[str]) -> None:
 
 
 def diagnose_settings(store: Store | None) -> list[Diagnosis]:
-    """Return the findings of ``slowwave doctor`` about names of settings; those of namespaces where there is a ``store`` to ask."""
+    """Return the findings of ``slowwave doctor`` about names and values of settings; those of namespaces if there is a ``store`` to ask."""
     found = [Diagnosis(one.finding, one.remedy, one.of_operation) for one in unknown_variables(os.environ)]
     found += _khora_findings(os.environ)
+    invalid = _invalid({})
+    found += [invalid] if invalid else []
     if store is not None:
         with store.connect("reader") as connection:
             rows = connection.execute(_SETTINGS).fetchall()
-        for namespace, settings in rows:
+        for namespace, given in rows:
+            settings = given if isinstance(given, dict) else {}
             found += [
                 Diagnosis(f"In the settings of {namespace}: {one.finding}", one.remedy, one.of_operation)
-                for one in unknown_keys(settings if isinstance(settings, dict) else {})
+                for one in unknown_keys(settings)
             ]
+            if invalid is None and (own := _invalid(settings)):
+                found.append(Diagnosis(f"In the settings of {namespace}: {own.finding}", own.remedy))
     return found
+
+
+def _invalid(settings: Mapping[str, object]) -> Diagnosis | None:
+    """Return the finding about the first invalid value of a namespace's settings and of variables."""
+    try:
+        _check_values(settings)
+    except SettingsError as problem:
+        finding, _, remedy = str(problem).partition(". ")
+        return Diagnosis(f"{finding}.", f"{remedy} Nights do not run until then.")
+    return None
 
 
 def _khora_findings(environment: Mapping[str, str]) -> list[Diagnosis]:

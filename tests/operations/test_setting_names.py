@@ -118,6 +118,18 @@ def test_khora_variables_are_named_in_one_notice_by_nights_and_doctor(monkeypatc
     assert not any(one.problem for one in found)
 
 
+def test_invalid_values_of_variables_and_namespaces_are_findings(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy(store, "harbour", operations={"prune_edges": {"half_life_days": "soon"}})
+    (own,) = diagnose_settings(store)
+    assert own.finding.startswith(
+        "In the settings of harbour: The setting operations.prune_edges.half_life_days cannot be 'soon'"
+    )
+    monkeypatch.setenv("SLOWWAVE_NIGHTLY_HOUR", "29")
+    (found,) = diagnose_settings(store)
+    assert (found.finding.startswith("The setting nightly_hour cannot be '29'"), found.problem) == (True, True)
+    assert "SLOWWAVE_NIGHTLY_HOUR" in found.remedy
+
+
 def test_night_refuses_a_misspelt_switch(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     toy(store, "of-variables")
     toy(store, "of-settings", operations={"archive_stal": {"enabled": False}})
