@@ -305,7 +305,8 @@ def _what(item: Item, level: Level) -> str:
             tuple(replace(row, text=str(redact(row.text, level))) for row in rows) for rows in (sides.stays, sides.ends)
         )
         subject = f"{redact(about(item.mutation), level)}: " if item.mutation.kind in KINDS else ""
-        return f"{subject}{replace(sides, stays=stays, ends=ends).sentence()}"
+        name = str(redact(sides.name, level)) if sides.name else ""
+        return f"{subject}{replace(sides, stays=stays, ends=ends, name=name).sentence()}"
     if item.mutation.kind in KINDS:
         return str(redact(about(item.mutation), level))
     if isinstance(names := shown.evidence.get("names"), list):

@@ -121,7 +121,7 @@ class ItemOutcome:
             verb = "is" if len(self.ends) == 1 else "are"
             done = f"{listed(self.ends)} {verb} merged into {listed(self.stays)}"
             if self.name:
-                stay = f"{self.noun}“{self.name}” stays"
+                stay = f"{self.noun}{_quoted(OutcomeRow('', self.name), alike=False)} stays"
         else:
             dates = dict.fromkeys(row.date for row in self.ends)
             done = _joined([_ending(date, [r for r in self.ends if r.date == date], listed) for date in dates])

@@ -252,6 +252,7 @@ def test_answer_to_a_tie_keeps_its_name_and_the_sign_page_waits_until_it_is_save
     expect(page.get_by_text("Your answers: 1 the other one.")).to_be_visible()
     expect(page.locator("[data-covered=no]")).to_have_count(0)
     expect(page.locator("[data-covered=yes]")).to_have_count(1)
+    page.unroute_all(behavior="wait")  # a delayed request must not outlive the page
     page.get_by_role("link", name="Back to the questions").click()
     page.wait_for_load_state()
     for _ in range(2):  # as the server says it, and after an undo and the same answer

@@ -247,7 +247,7 @@ def test_outcome_of_each_kind_follows_the_sealed_writes_on_every_surface(
         "item.changes": row_changes(item, case.names).lines[0],
     }
     if not case.names:  # the words of stored claims are in no sealed item
-        shown["items table of Dagster"] = str(page.items[0]["what"])
+        shown["items table of Dagster"] = str(page.items[0]["change"])
     for surface, text in shown.items():
         assert sentence in text, surface
 
@@ -352,8 +352,8 @@ def test_outcome_on_the_demo_is_the_same_on_every_surface(demo: Store, run: Run)
     show_text = _plain(run("plans", "show", NAMESPACE, "--wide", "--limit", "1000")[1])
     diff_text = _plain(run("plans", "diff", NAMESPACE, "--all")[1])
     page = page_of(night, 7, "none")
-    dagster = {str(row["item"]): str(row["what"]) for row in page.items}
-    table = {str(r.data["item"]): str(r.data["what"]) for r in plan_metadata(page, "run")["items"].records}
+    dagster = {str(row["item"]): str(row["change"]) for row in page.items}
+    table = {str(r.data["item"]): str(r.data["change"]) for r in plan_metadata(page, "run")["items"].records}
     waiting = {w.id: w.title for w in queue(plan, {}, names=called_rows(demo, plan)).items}
     for id_, found in sides.items():
         assert found is not None

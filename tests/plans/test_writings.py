@@ -163,5 +163,5 @@ def test_why_and_the_page_of_the_night_name_what_is_written() -> None:
     assert account.to_json()["writing"] == list(account.writing)
     plan = Plan(Header("", "acme", "", ""), (item,), "ab" * 32)
     night = Night("acme", plan=plan, probes=Probes({}, (), ()))
-    assert page_of(night, 7, "none").items[0]["what"] == f"page {PATH}"
-    assert PATH not in str(page_of(night, 7, "all").items[0]["what"])
+    assert page_of(night, 7, "none").items[0]["change"] == f"page {PATH}"
+    assert PATH not in str(page_of(night, 7, "all").items[0]["change"])

@@ -93,7 +93,7 @@ def test_pinned_memories_and_unknown_zones_are_findings() -> None:
     )
     assert [f.message[:30] for f in report.findings] == [
         "1 pinned memories hold relativ",
-        "1 memory names an unknown time zo",
+        "1 memory names an unknown time",
     ]
     assert report.findings[0].rows == (uid(0),)
 

@@ -11,6 +11,7 @@ import pytest
 
 import slowwave
 from slowwave.errors import Refused
+from slowwave.night.night import run_night
 from slowwave.operations import PLANNERS
 from slowwave.store import claims
 from slowwave.store.connect import Store
@@ -93,10 +94,13 @@ def test_apply_without_anybody_who_approves_waits(store: Store) -> None:
 
 
 def test_skipped_names_the_gate(store: Store) -> None:
-    """Unchanged, unless operations are named; switched off; read-only; apply switched off. Cadence holds nobody back who asks."""
+    """Unchanged since a night, unless operations are named; switched off; read-only; apply switched off. No cadence, and no dry run,
+    holds back a person who asks."""
     slug = forgetful(store, rows=6)
-    first = dream_now(slug, "", store=store)
-    assert (first.outcome, first.reason) == ("awaiting_approval", NO_REASON)
+    for _ in range(2):
+        dry = dream_now(slug, "", store=store)
+        assert (dry.outcome, dry.reason) == ("awaiting_approval", NO_REASON)
+    run_night(store, slug)
     again = dream_now(slug, "", store=store)
     assert (again.outcome, again.gate, again.run_id) == ("skipped", "unchanged", "")
     assert "unchanged since the night of" in again.message
