@@ -282,16 +282,18 @@ def test_cluster_of_four_statements_is_settled_in_one_session_of_the_page(
         press(page, "b")
     page.wait_for_url(lambda url: plan.hash not in url, timeout=240_000)
     press(page, "2")
-    saved = page.locator("[data-plan]:not([aria-busy=true])")
-    expect(saved).to_be_visible()
+
+    def settle() -> None:
+        """Wait until answers are saved, and until the page that it may have led to has its whole list of questions."""
+        expect(page.locator("[data-plan]:not([aria-busy=true])")).to_be_visible()
+        page.wait_for_load_state()
+
+    settle()
     assert len(ask(store, "SELECT 1 FROM night.review_drafts WHERE amended IS NOT NULL")) == 1
     while page.locator("#queue a[data-verdict=open]").count():
         press(page, "1")
-        press(
-            page, "1"
-        )  # pressed while the answer is saved or the page moves: it never answers the same question again
-        expect(saved).to_be_visible()
-        page.wait_for_load_state()  # the page may have led to the questions that follow, whose list must be there to be counted
+        press(page, "1")  # while the answer is saved or the page moves: it never answers the same question again
+        settle()
     page.get_by_role("link", name="Sign…").click()
     expect(page.get_by_text("more plan")).to_be_visible()
     page.get_by_role("button", name="Sign plan").click()
