@@ -261,7 +261,7 @@ OPERATIONS: Final = (*AUDITS, *PLANNERS)
 Finished = Callable[[Night, Inputs, Mapping[str, Proposal]], None]
 """Called with a finished night, its input, and the proposals of its planners. It must not raise, because the night is already stored."""
 
-_IS_DRY_RUN: Final = "SELECT parameters ? 'dry_run' FROM night.runs WHERE id = %s"
+_IS_FOR_PEOPLE: Final = "SELECT parameters ?| ARRAY['dry_run', 'config'] FROM night.runs WHERE id = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,11 +491,11 @@ def make_plan(
         write_findings(connection, snapshot.namespace_id, run_id, warnings)
         _write_conflicts(connection, run_id, snapshot, reports, proposals)
     decided = Decisions()
-    if state == "awaiting_approval" and not _only_looks(store, run_id):
+    if state == "awaiting_approval" and not _is_for_people(store, run_id):
         decided = decide_by_policies(store, snapshot.namespace, plan.plan_hash, permits())
         if decided.approvals:
             state = "approved" if len(decided.items()) == len(plan.items) else "partly_approved"
-    elif state == "empty" and carried and not _only_looks(store, run_id):
+    elif state == "empty" and carried and not _is_for_people(store, run_id):
         decided = decide_carried(store, snapshot.namespace, carried, permits())
     return Night(
         snapshot.namespace,
@@ -518,10 +518,10 @@ def make_plan(
     )
 
 
-def _only_looks(store: Store, run_id: str) -> bool:
-    """Return whether the run is a dry run, whose plan is for people to read and is not approved by policies."""
+def _is_for_people(store: Store, run_id: str) -> bool:
+    """Return whether only people decide on the run's plan: a dry run, or one with settings of its own, which policies do not know."""
     with store.connect("reader") as connection:
-        row = connection.execute(_IS_DRY_RUN, (run_id,)).fetchone()
+        row = connection.execute(_IS_FOR_PEOPLE, (run_id,)).fetchone()
     return bool(row and row[0])
 
 

@@ -36,6 +36,11 @@ Config: TypeAlias = Settings | Mapping[str, object]
 """Settings of one call: whole settings, or a mapping of single keys."""
 
 _OPERATIONS: Final = "operations"
+_LIMITS: Final = frozenset(
+    ("blast_radius_share", "blast_radius_rows", "blast_radius_housekeeping_share", "recall_floor")
+)
+"""Settings by which probes judge a plan."""
+
 _REPLACED: Final = {
     "auto_approve": "Policies replace it: `slowwave policies accept NAMESPACE OPERATION --by NAME` approves the low-risk changes of an "
     "operation, and `slowwave policies list` shows what is accepted."
@@ -162,17 +167,22 @@ def _check_values(settings: Mapping[str, object]) -> Settings:
 def with_config(settings: Mapping[str, object], config: Config) -> dict[str, object]:
     """Return a namespace's own settings with those of one call: a mapping changes single keys, ``Settings`` replace them all.
 
-    A key of an operation may be written with dots: ``operations.prune_edges.half_life_days``. Raises ``Refused`` for an unknown key and
+    A key of an operation may be written with dots: ``operations.prune_edges.half_life_days``. The limits by which probes judge a plan stay
+    those of the namespace: ``Settings`` do not replace them. Raises ``Refused`` for such a limit in a mapping, for an unknown key, and
     for one that only variables may set.
     """
     if isinstance(config, Settings):
-        return {**settings, **config.model_dump(mode="json", exclude=set(OPERATORS))}
+        return {**settings, **config.model_dump(mode="json", exclude=set(OPERATORS | _LIMITS))}
     changed: dict[str, Any] = {}
     made: dict[str, Any] = copy.deepcopy(dict(settings))
     for path, value in _leaves(config):
         _put(changed, path, value)
         _put(made, path, value)
     _refuse_keys(changed)
+    if limits := sorted(_LIMITS & changed.keys()):
+        raise Refused(
+            f"{limits[0]} limits what a plan may change, so it is set for the whole namespace and not for one plan. Nothing was changed."
+        )
     return made
 
 

@@ -143,9 +143,11 @@ VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id::text
 _REVOKE: Final = """
 INSERT INTO night.policy_revocations (policy_id, namespace_id, revoked_by, reason) VALUES (%s, %s, %s, %s)
 """
-_DRY: Final = """
-SELECT p.plan_hash FROM night.plans p JOIN night.runs r ON r.id = p.run_id WHERE p.plan_hash = ANY(%s) AND r.parameters ? 'dry_run'
+_NOT_OF_POLICIES: Final = """
+SELECT p.plan_hash FROM night.plans p JOIN night.runs r ON r.id = p.run_id
+WHERE p.plan_hash = ANY(%s) AND r.parameters ?| ARRAY['dry_run', 'config']
 """
+"""SQL: plans on which no policy decides: those of dry runs, and those made with settings of one call."""
 _SAID: Final = """
 SELECT DISTINCT item_id::text, verdict FROM (
   SELECT DISTINCT ON (d.item_id, d.reviewer) d.item_id, d.verdict FROM night.review_drafts d
@@ -420,11 +422,11 @@ def decide_carried(store: Store, namespace: str, carried: Collection[str], permi
         if not carried or not any(p.stands for p in read_policies(connection, namespace)):
             return Decisions()
         waiting = waiting_plans(connection, namespace)
-        dry = {str(hash_) for (hash_,) in connection.execute(_DRY, (waiting,))}
+        excluded = {str(hash_) for (hash_,) in connection.execute(_NOT_OF_POLICIES, (waiting,))}
     made = Decisions()
     left = set(carried)
     for plan_hash in waiting:
-        if plan_hash not in dry:
+        if plan_hash not in excluded:
             more = decide_by_policies(store, namespace, plan_hash, permits, only=left)
             left -= more.items()
             made = Decisions((*made.approvals, *more.approvals), (*made.rejected, *more.rejected))

@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from slowwave.errors import Refused
 from slowwave.surfaces.api.dreams import DreamProgress, dream, dream_cancel
 from slowwave.surfaces.api.plan import plan
+
+_POLL: Final = 0.2  # seconds between two looks for a run to cancel
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,10 +47,13 @@ def _cancelling(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
-            for run_id in runs:
-                with contextlib.suppress(Refused):  # it is over
-                    await asyncio.to_thread(dream_cancel, run_id, store=given.get("store"))
-            await asyncio.wait([working])
+            cancelled: set[str] = set()
+            while not working.done():  # its run, or that of its apply, may not have begun
+                for run_id in set(runs) - cancelled:
+                    cancelled.add(run_id)
+                    with contextlib.suppress(Refused):  # it is over
+                        await asyncio.to_thread(dream_cancel, run_id, store=given.get("store"))
+                await asyncio.wait([working], timeout=_POLL)
             raise
 
     return call

@@ -539,7 +539,7 @@ def dream(
     - ``wait`` is the number of seconds to wait while another run holds the namespace. ``abandon`` marks a run whose process is gone
       as crashed.
     - ``config`` are settings of this plan alone: a mapping such as ``{"operations.prune_edges.half_life_days": 90}`` changes single keys
-      of the namespace's, a ``DreamConfig`` replaces them all. It changes what is planned, not what apply is allowed to do.
+      of the namespace's, a ``DreamConfig`` replaces them all but the limits by which probes judge a plan. No policy approves such a plan.
     - ``reason`` is why the dream was requested; it is stored with the run, in one line of at most 500 characters.
     - ``on_progress`` is called with a ``DreamProgress``, ``callbacks`` with every event of the runs. Errors that they raise are
       logged, and the run continues.

@@ -23,6 +23,7 @@ from slowwave.errors import (
     Refused,
 )
 from slowwave.night.run_events import Event, RunCompleted
+from slowwave.operations.setting_names import with_config
 from slowwave.plans.seal import DreamScope
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.snapshots.export import export_snapshot
@@ -163,6 +164,8 @@ def test_config_of_a_call_changes_its_plan_alone_and_is_kept_with_the_run(store:
     }
     whole = slowwave.DreamConfig.model_validate({"operations": {OPS: {"min_dead": 1000}}})
     assert sum(op.planned for op in slowwave.dream(slug, ops=OPS, store=store, config=whole).ops) == 0
+    loose = slowwave.DreamConfig.model_validate({"blast_radius_share": 0.9})
+    assert with_config({"blast_radius_share": 0.1}, loose)["blast_radius_share"] == 0.1
     assert of(slowwave.dream(slug, ops=OPS, store=store)).planned > 0
     assert ask(store, "SELECT settings ? 'operations' FROM memory.namespaces WHERE slug = %s", slug) == [(False,)]
 
@@ -171,6 +174,7 @@ def test_config_of_a_call_changes_its_plan_alone_and_is_kept_with_the_run(store:
     ("config", "message"),
     [
         ({f"operations.{OPS}.min_ded": 2}, "Did you mean min_dead"),
+        ({"blast_radius_share": 1.0}, "blast_radius_share limits what a plan may change"),
         ({"judge_endpoint": "http://elsewhere.example"}, "by the variable SLOWWAVE_JUDGE_ENDPOINT alone"),
     ],
 )
@@ -189,6 +193,16 @@ def test_no_policy_signs_a_dry_run(store: Store) -> None:
     result = slowwave.dream(slug, "dry-run", ops=OPS, store=store)
     assert result.state == "awaiting_approval"
     assert waiting_approvals(store, slug) == []
+
+
+def test_no_policy_approves_a_plan_with_settings_of_one_call(store: Store) -> None:
+    """The policy was accepted for nights with the namespace's settings; a later night leaves the plan to people as well."""
+    slug = forgetful(store, policy=True)
+    result = slowwave.dream(slug, "apply", ops=OPS, store=store, config={f"operations.{OPS}.min_dead": 1})
+    assert (result.state, waiting_approvals(store, slug)) == ("awaiting_approval", [])
+    assert slowwave.dream(slug, "apply", ops=OPS, store=store).apply_runs, (
+        "the policy approves the same items of an ordinary plan"
+    )
 
 
 def test_failed_probes_refuse_unless_somebody_says_why(store: Store) -> None:
