@@ -302,6 +302,49 @@ def last_nights(connection: Connection, namespace_id: str) -> LastNights:
         return cursor.execute(_LAST_NIGHTS, (namespace_id,)).fetchone() or LastNights(None, None, 0.0, 0.0)
 
 
+# Requests of agents for a night. The next night of the whole namespace takes the open one, whoever starts that night.
+
+_OPEN_REQUESTS: Final = """
+SELECT n.slug AS namespace, q.id::text, q.reason, q.agent, coalesce(q.token_id, '') AS token_id
+FROM memory.night_requests q JOIN memory.namespaces n ON n.id = q.namespace_id
+WHERE q.taken_at IS NULL AND (%(namespace)s::text IS NULL OR n.slug = %(namespace)s) ORDER BY q.recorded_at, q.id
+"""
+_TAKE_REQUEST: Final = """
+UPDATE memory.night_requests SET taken_at = now(), run_id = nullif(%(run)s, '')::uuid, outcome = left(%(outcome)s, 500)
+WHERE id = %(id)s AND taken_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NightRequest:
+    """An open request of an agent for a night of a namespace. ``reason`` and ``agent`` are untrusted text."""
+
+    namespace: str
+    id: str
+    reason: str
+    agent: str
+    token_id: str
+
+    def reason_of_run(self) -> str:
+        """Return the reason of a run that takes the request: who requested it, and why."""
+        by = f"token {self.token_id}" if self.token_id else "a program without a token"
+        why = f": {self.reason}" if self.reason else ""
+        return f"requested by {by}{f' ({self.agent})' if self.agent else ''}{why}"
+
+
+def open_requests(store: Store, namespace: str | None = None) -> dict[str, NightRequest]:
+    """Return the open request of each namespace that has one, or of ``namespace`` alone, the oldest first."""
+    with store.connect("reader") as connection, connection.cursor(row_factory=class_row(NightRequest)) as cursor:
+        found = cursor.execute(_OPEN_REQUESTS, {"namespace": namespace}).fetchall()
+    return {request.namespace: request for request in found}
+
+
+def take_request(store: Store, request: NightRequest, *, run_id: str = "", outcome: str = "") -> None:
+    """Mark a request as taken by a run, or by a night that had no run for the reason in ``outcome``."""
+    with store.connect("planner") as connection:
+        connection.execute(_TAKE_REQUEST, {"id": request.id, "run": run_id, "outcome": outcome})
+
+
 def begin(
     store: Store,
     namespace: str,
