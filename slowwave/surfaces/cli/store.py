@@ -227,9 +227,9 @@ def reembed(
 
 
 def doctor(json: Json = False) -> None:
-    """List problems of the installation, each with its remedy, and what agents may do.
+    """List problems of the installation, each with its remedy.
 
-    The exit code is 1 if there are any.
+    It also lists what agents may do. The exit code is 1 if there are problems.
     """
     from slowwave.night.followers import diagnose_installation
     from slowwave.operations.setting_names import diagnose_settings
