@@ -70,6 +70,8 @@ def promote_memories(inputs: Inputs) -> Proposal:
         "items": len(items) + len(revoked),
     }
     headline = f"{len(items):,} of {numbers['recalled']:,} recalled memories would be promoted"
+    scores = [float(found["score"]) for item in items if isinstance(found := item.evidence["scores"], dict)]
+    headline += f" (scores {min(scores):.2f} to {max(scores):.2f})" if scores else ""
     headline += f" and {len(revoked):,} promotions revoked." if revoked else "."
     return Proposal((*items, *revoked), Report(OPERATION, headline, numbers=numbers, findings=tuple(findings)))
 
