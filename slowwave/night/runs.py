@@ -17,7 +17,6 @@ from slowwave.night.run_events import (
     LlmThrottled,
     OperationEvent,
     Stream,
-    cut,
     in_words,
     item_event,
     level_of_run,
@@ -40,7 +39,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_settings
 from slowwave.store.runs import heartbeat_expiry
 from slowwave.store.settings import Settings
-from slowwave.text.quotation import quotable
+from slowwave.text.quotation import plain_reason, quotable
 
 # The result of a night: its reports, its plan and what the plan proved.
 
@@ -200,11 +199,6 @@ def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> Non
 #
 # Planning itself belongs to ``slowwave.night.night``. The row of the run and the claim on a namespace belong to ``slowwave.store.runs``,
 # and whether a night is due to ``slowwave.night.status``.
-
-LONGEST_REASON: Final = 500
-"""The most characters of a reason that are stored."""
-
-_READ_REASON: Final = 20_000  # characters of it that are checked
 
 _LAST_WHOLE: Final = """
 SELECT n.settings AS overlay, r.settings_fingerprint, r.started_at,
@@ -410,14 +404,6 @@ def parameters(
         **({"dry_run": True} if dry_run else {}),
         **({"config": with_config({}, config)} if config is not None else {}),
     }
-
-
-def plain_reason(text: str) -> str:
-    """Clean a reason for storage: one line without control and hidden characters, secrets marked, cut at 500 characters."""
-    from slowwave.text.screening import redact  # its rules take a moment to load
-
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[:_READ_REASON]).split())
-    return cut(redact(line), LONGEST_REASON)
 
 
 def crash(store: Store, run_id: str, problem: BaseException) -> None:

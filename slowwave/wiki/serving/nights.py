@@ -18,6 +18,7 @@ from slowwave.plans.states import consolidations_of
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
+from slowwave.text.quotation import plain_reason
 
 _REQUEST: Final = "SELECT memory.request_night(%s::text, %s::text, %s::text, %s::text, %s::double precision)"
 _LATEST: Final = """
@@ -109,8 +110,6 @@ def request_night(
     """
     if not settings.enabled:
         raise Refused(f"Nights are off in {namespace}. Nothing was requested: a person has to turn them on.")
-    from slowwave.night.runs import plain_reason  # brings the engine of nights, which no other call needs
-
     hours = 0.0 if settings.reflection_mode == "always" else settings.gate_min_hours
     values = (namespace, token, plain_reason(request.reason), plain_reason(request.agent)[:200], hours)
     try:

@@ -175,11 +175,16 @@ def local_caller(connection: Connection, namespace: str, token: str = "") -> Cal
 
 
 def describe_capabilities(connection: Connection) -> list[str]:
-    """Describe what agents may do beyond reading: a sentence for each scope, and one on namespaces that are read-only."""
+    """Describe what agents may do beyond reading: a sentence for each scope, and one on namespaces that are read-only.
+
+    A store without namespaces has none.
+    """
     rows: Any = connection.execute(_CAPABILITIES, {"scopes": [*_CAPABLE], "most": _LISTED}).fetchall()
     held = {str(scope): _names(int(many), names) for scope, many, names in rows}
     row: Any = connection.execute(_NAMESPACES, {"most": _LISTED}).fetchone()
     every, read_only, names, guarded = row
+    if not every:
+        return []
     nobody = {scope: "programs of this machine, as there is no token" for scope in OPEN_SCOPES if not guarded}
     sentences = [f"{what}: {held.get(scope) or nobody.get(scope, 'no token')}." for scope, what in _CAPABLE.items()]
     closed = f"; read-only: {_names(read_only, names)}" if read_only else ""
