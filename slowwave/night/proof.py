@@ -16,7 +16,7 @@ from slowwave.operations.rejections import find_settled_pairs
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.permitted import Permits
 from slowwave.plans.probes.isolation import chain, isolation_probe, merged_into
-from slowwave.plans.probes.radius import LIMITS, HeldOver, harm, harmful, lone, waiting
+from slowwave.plans.probes.radius import LIMITS, HeldOver, harm, harmful, lone, unlisted, waiting
 from slowwave.plans.probes.texts import specifics_probe, statements_probe, with_reviews
 from slowwave.plans.questions import questions
 from slowwave.plans.seal import (
@@ -232,6 +232,11 @@ def prove(
             {old: item.id for old, item in asked.items()},
         )
         harmed = harm(snapshot, after, decided, settings, inputs.embed, allowed)
+    early = unlisted(arranged.items)
+    if early.ids:
+        arranged, done = leaving(arranged, early.ids), decided
+        decided = _decided(arranged)
+        after = simulate_anew(snapshot, decided, after, done)
     pages = lone(decided) if ops is None else HeldOver()
     if pages.ids:
         arranged, decided, after = leaving(arranged, pages.ids), [], snapshot
@@ -259,7 +264,7 @@ def prove(
 
     convergence = convergence_probe(
         # Questions that judges left open stay questions to a person, and text that a model wrote is not written twice.
-        replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt),
+        replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt, planned=()),
         after,
         lambda again: within(
             scope or DreamScope(),
@@ -273,7 +278,7 @@ def prove(
         reviews=reviews,
     )
     release()
-    left = tuple(sentence for held in (waits, spared, pages) for sentence in held.sentences())
+    left = tuple(sentence for held in (waits, spared, early, pages) for sentence in held.sentences())
     probes = (convergence, recall, specifics, statements, radius, isolation)
     return replace(sealed(header, arranged), questions=asks), Probes(
         results={

@@ -719,6 +719,18 @@ def lone(items: Sequence[Item]) -> HeldOver:
     return _of(late, "it only tells what nights did, and goes with what the next does")
 
 
+def unlisted(items: Sequence[Item]) -> HeldOver:
+    """Return the pages that list a promotion which none of ``items`` makes, because it was left out of the plan."""
+    pages = [item for item in items if item.mutation.kind == "render_page"]
+    listed = {item.id: {g.row for g in item.mutation.guards if g.table == "promotions"} for item in pages}
+    made = {inserted_id(item.id, n) for item in items if any(listed.values()) for n in _promotions(item)}
+    return _of([item for item in pages if listed[item.id] - made], "a promotion that they list is not in the plan")
+
+
+def _promotions(item: Item) -> list[int]:
+    return [n for n, insert in enumerate(item.mutation.inserts) if insert.table == "promotions"]
+
+
 def _of(late: Sequence[Item], why: str = _FULL) -> HeldOver:
     counts = Counter(item.operation for item in late)
     return HeldOver(frozenset(i.id for i in late), tuple(sorted(counts.items())), why)
