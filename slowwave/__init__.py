@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         dream_resume,
         dream_status,
         dream_undo,
+        token_savings,
     )
     from slowwave.surfaces.api.graph import graph
     from slowwave.surfaces.api.memory import Memory
@@ -89,6 +90,7 @@ __all__ = [
     "graph",
     "log_recall",
     "plan",
+    "token_savings",
 ]
 
 _ELSEWHERE: Final = {

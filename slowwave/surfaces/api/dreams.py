@@ -438,6 +438,27 @@ def consolidations_of(connection: Connection, runs: Sequence[Run]) -> dict[str, 
     }
 
 
+_SAVED: Final = """
+SELECT n.slug, sum((i.evidence #>> '{evidence,token_savings}')::int)
+FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id JOIN night.plan_items i ON i.plan_hash = p.plan_hash
+WHERE (%(scope)s::uuid IS NULL OR p.namespace_id = %(scope)s) AND i.operation = 'consolidate_clusters' AND i.status = 'applied'
+GROUP BY 1 ORDER BY 1
+"""
+
+
+def token_savings(namespace: str | None = None, *, store: Store | None = None) -> dict[str, int]:
+    """Return the tokens that summaries have saved in all, by namespace; ``sum(token_savings().values())`` is the total of a store.
+
+    It adds up ``token_savings`` of all summaries that were applied and not undone; retention keeps their items. With ``namespace`` the
+    answer has that one alone, with 0 if nothing was saved. Cost: linear in the stored items of plans.
+    """
+    with (store or open_store()).connect("reader") as connection:
+        slug = None if namespace is None else slug_of(connection, namespace)
+        scope = None if slug is None else namespace_id(connection, slug)
+        rows = connection.execute(_SAVED, {"scope": scope}).fetchall()
+    return ({} if slug is None else {slug: 0}) | {str(name): int(str(saved)) for name, saved in rows}
+
+
 def dream_run(run: Run, consolidations: Mapping[str, float] | None = None) -> DreamRun:
     """Convert a run of the ledger to the ``DreamRun`` of the Python API."""
     return DreamRun(

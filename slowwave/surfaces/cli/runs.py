@@ -220,7 +220,7 @@ def _announce(about: Undoing) -> None:
 
 def show_runs(namespace: str, limit: int, *, json: bool) -> None:
     """Print the runs of a namespace, the newest first."""
-    from slowwave.surfaces.api.dreams import dream_history
+    from slowwave.surfaces.api.dreams import dream_history, token_savings
 
     store = open_store()
     runs = dream_history(namespace, limit, store=store)
@@ -247,6 +247,8 @@ def show_runs(namespace: str, limit: int, *, json: bool) -> None:
                 f"Run {run.run_id}: {counted(int(c['summaries']), 'summary')} for {counted(int(c['sources']), 'memory')}, mean similarity "
                 f"{c['similarity']:.2f}, {counted(int(c['token_savings']), 'token')} saved."
             )
+    if saved := sum(token_savings(namespace, store=store).values()):
+        say(f"Summaries have saved {counted(saved, 'token')} in all.")
 
 
 def counts_text(counts: object) -> str:
