@@ -185,7 +185,12 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "Counted, not rebuilt; a promotion also needs recalls on two days.",
         ),
         Seed("max_promotions_per_sweep", "20", "operations.promote_memories.max_per_night"),
-        Seed("weights", "sum 0.94", "signals_compat", "Ours sum to one; this gives the original formula."),
+        Seed(
+            "weights",
+            "five, sum 0.94",
+            "operations.promote_memories.weights",
+            "The same five and `selected_rate`; `signals_compat` gives the original formula.",
+        ),
         Seed("recency half-lives", "10,000, 365, 90 d", "relevance_half_life_days"),
         Seed("recall window", "none", "recall_window_days"),
         Seed("frequency cap", "6", "signals_compat", "20 here; this gives the original."),
