@@ -21,7 +21,14 @@ from slowwave.errors import Refused
 from slowwave.models.panel import Searcher, SearchStep, texts_of
 from slowwave.search.model_help import helper
 from slowwave.search.recall_events import Answered, Recalled
-from slowwave.search.request import KnownNamespace, SearchRequest, SearchResponse, SearchResult, SearchScope
+from slowwave.search.request import (
+    KnownNamespace,
+    NotBlank,
+    SearchRequest,
+    SearchResponse,
+    SearchResult,
+    SearchScope,
+)
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
@@ -387,7 +394,9 @@ class ActiveMemoryRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    prompt: str = Field(min_length=1, max_length=100_000, description="What the agent is asked, or is about to do.")
+    prompt: NotBlank = Field(
+        min_length=1, max_length=100_000, description="What the agent is asked, or is about to do."
+    )
     agent: str = Field(min_length=1, max_length=200, description="Who asks.")
     cwd: str = Field(
         default="",

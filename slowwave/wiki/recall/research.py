@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from slowwave.models.panel import Searcher
 from slowwave.search.model_help import helper
 from slowwave.search.recall_events import Answered, Recalled
-from slowwave.search.request import CorpusChoice, KnownNamespace, SearchRequest, SearchResult
+from slowwave.search.request import CorpusChoice, KnownNamespace, NotBlank, SearchRequest, SearchResult
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
@@ -147,7 +147,7 @@ class ResearchRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    question: str = Field(min_length=1, max_length=2_000)
+    question: NotBlank = Field(min_length=1, max_length=2_000)
     kind: ResearchKind = Field(default="report", description="What the page is to be; where it belongs follows.")
     corpus: CorpusChoice = "all"
     limit: int = Field(default=8, ge=1, le=20, description="How many sources at most.")
