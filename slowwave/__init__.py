@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Refused,
         SlowwaveError,
         UndoBlocked,
+        UnknownName,
     )
     from slowwave.night.undo import Undoing, UndoResult
     from slowwave.plans.seal import DreamScope
@@ -76,6 +77,7 @@ __all__ = [
     "UndoBlocked",
     "UndoResult",
     "Undoing",
+    "UnknownName",
     "adream",
     "anight",
     "dream",
@@ -122,6 +124,7 @@ _ELSEWHERE: Final = {
             "Refused",
             "SlowwaveError",
             "UndoBlocked",
+            "UnknownName",
         ),
         "slowwave.errors",
     ),

@@ -12,7 +12,7 @@ from datetime import datetime
 from threading import Timer
 from typing import TYPE_CHECKING, Final, Literal
 
-from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
+from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused, UnknownName
 from slowwave.plans.approval import refuse_unwritable
 from slowwave.plans.seal import DreamScope
 from slowwave.plans.states import find_plan
@@ -489,10 +489,10 @@ SELECT slug FROM memory.namespaces WHERE slug = %s OR id::text = lower(%s) ORDER
 
 
 def mode_of(text: str | None) -> Mode | None:
-    """Validate the name of a mode; None leaves the choice to the namespace. Raises ``Refused`` for another name."""
+    """Validate the name of a mode; None leaves the choice to the namespace. Raises ``UnknownName`` for another name."""
     if text is None or text == "dry-run" or text == "apply":
         return text
-    raise Refused(f"There is no mode {str(text)[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done.")
+    raise UnknownName(f"There is no mode {str(text)[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done.")
 
 
 def check_approver(name: str | None) -> None:
@@ -504,7 +504,7 @@ def check_approver(name: str | None) -> None:
 
 
 def slug_of(connection: Connection, namespace: str) -> str:
-    """Return the slug of a namespace that is given by its name or id. Raises ``Refused`` if it is unknown."""
+    """Return the slug of a namespace that is given by its name or id. Raises ``UnknownName`` if there is none."""
     row = connection.execute(_SLUG, (namespace, namespace, namespace)).fetchone()
     if row is None:
         raise unknown_namespace(connection, namespace)
@@ -567,8 +567,8 @@ def dream(
 
     Without ``store`` the store of the environment is used. Raises ``DreamDisabledError`` (nights are off), ``DreamApplyDisabled`` (the
     kill switch is set or the namespace is read-only, checked before anything is planned), ``DreamLockUnavailable`` (another run holds the
-    namespace), ``DreamRunStuckError`` (the run that holds it has an expired heartbeat), ``DreamForbiddenOpError``, and ``Refused`` for an
-    unknown name or a request that is not allowed.
+    namespace), ``DreamRunStuckError`` (the run that holds it has an expired heartbeat), ``DreamForbiddenOpError``, ``UnknownName`` for a
+    mode, namespace or operation that does not exist (also a ``ValueError``), and ``Refused`` for a request that is not allowed.
     """
     mode = mode_of(mode)
     check_approver(approver)

@@ -21,6 +21,7 @@ from slowwave.errors import (
     DreamLockUnavailable,
     DreamRunStuckError,
     Refused,
+    UnknownName,
 )
 from slowwave.night.run_events import Event, RunCompleted
 from slowwave.operations.setting_names import with_config
@@ -280,16 +281,17 @@ def test_what_may_not_be_is_refused_in_words(store: Store) -> None:
     slug = forgetful(store)
     off = forgetful(store, "off", rows=1, enabled=False)
     for error, match, call in [
-        (Refused, "no mode 'maybe'", {"mode": "maybe"}),
+        (ValueError, "no mode 'maybe'", {"mode": "maybe"}),
         (Refused, "must be named", {"mode": "apply", "approver": "x"}),
-        (Refused, "no operation 'dance'", {"ops": "dance"}),
+        (UnknownName, "no operation 'dance'", {"ops": "dance"}),
         (DreamForbiddenOpError, "never deletes a document", {"ops": ["delete_document"]}),
         (Refused, "is no run", {"resume_from": "ffff"}),
     ]:
         with pytest.raises(error, match=match):
             slowwave.dream(slug, store=store, **call)  # type: ignore[arg-type]
-    with pytest.raises(Refused, match="There is no namespace 'nobody'"):
+    with pytest.raises(ValueError, match="There is no namespace 'nobody'") as unknown:
         slowwave.dream("nobody", store=store)
+    assert isinstance(unknown.value, Refused), "as in khora, and still a refusal (K16)"
     with pytest.raises(DreamDisabledError, match="Nights are off in off"):
         slowwave.dream(off, store=store)
     for call_by_id in (slowwave.dream_status, slowwave.dream_cancel, slowwave.dream_pause, slowwave.dream_resume):
