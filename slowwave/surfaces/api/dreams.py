@@ -137,6 +137,7 @@ class DreamDiff:
     """Row counts by kind of change.
 
     If the plan was applied, the counts come from the journal. Otherwise they come from the plan, without its review items.
+    ``conflicts_resolved`` counts the rows that lost a conflict and were retired.
     """
 
     entities_merged: int = 0
@@ -148,6 +149,11 @@ class DreamDiff:
     facts_merged: int = 0
     facts_superseded: int = 0
     memories_merged: int = 0
+    memories_archived: int = 0
+    memories_promoted: int = 0
+    dates_absolutized: int = 0
+    edits_accepted: int = 0
+    conflicts_resolved: int = 0
     clusters_created: int = 0
     centroids_recomputed: int = 0
     types_renamed: int = 0
@@ -360,6 +366,15 @@ def _diff(changes: Sequence[tuple[str, str, str, str, bool, int]]) -> DreamDiff:
         facts_merged=count("memory_facts", "superseded_by", operation="dedupe_facts"),
         facts_superseded=count("memory_facts", "superseded_by", operation="supersede_facts"),
         memories_merged=count("memories", "merged_into"),
+        memories_archived=count("memories", "state", operation="archive_stale")
+        + count("memories", "state", operation="archive_small_talk"),
+        memories_promoted=count("promotions", action="insert"),
+        dates_absolutized=count("memories", "current_version_id", operation="absolutize_dates"),
+        edits_accepted=count("memories", "attributes", operation="accept_external_edits"),
+        conflicts_resolved=sum(
+            count(table, "invalidated_at", operation="resolve_conflicts")
+            for table in ("memories", "memory_facts", "relationships")
+        ),
         clusters_created=count("communities", action="insert"),
         centroids_recomputed=count("entity_vectors", "vector") + count("entity_vectors", action="insert"),
         types_renamed=count("entities", "entity_type") + count("relationships", "relationship_type"),
@@ -492,7 +507,9 @@ def mode_of(text: str | None) -> Mode | None:
     """Validate the name of a mode; None leaves the choice to the namespace. Raises ``UnknownName`` for another name."""
     if text is None or text == "dry-run" or text == "apply":
         return text
-    raise UnknownName(f"There is no mode {str(text)[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done.")
+    raise UnknownName(
+        f"There is no mode {str(text)[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done."
+    )
 
 
 def check_approver(name: str | None) -> None:

@@ -84,6 +84,7 @@ def test_a_memory_that_recall_has_proven_goes_to_the_long_term_ring() -> None:
     assert item.evidence["names"] == ["What m is about."]
     scores = item.evidence["scores"]
     assert isinstance(scores, dict)
+    assert f"(scores {scores['score']:.2f} to {scores['score']:.2f})" in found.report.headline
     assert (scores["recalls"], scores["days"], scores["queries"], scores["consolidation"]) == (3, 2, 2, 0.4)
     after = simulate(snapshot, found.items)
     (promotion,) = after.table("promotions").to_pylist()
