@@ -175,7 +175,12 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
     ),
     "nexo-rs": (
         Seed("dreaming.enabled", "false", "enabled"),
-        Seed("interval_secs", "86400", "", "The schedule of Dagster."),
+        Seed(
+            "interval_secs",
+            "86400",
+            "nightly_hour",
+            "And `nightly_days`, for all namespaces; `gate_min_hours` is the least interval of one.",
+        ),
         Seed("min_score", "0.35", "operations.promote_memories.min_score"),
         Seed("min_recall_count", "3", "operations.promote_memories.min_recalls"),
         Seed(

@@ -32,7 +32,7 @@ from slowwave.search.request import (
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
-from slowwave.text.markdown import in_line
+from slowwave.text.markdown import in_line, plain_line
 from slowwave.text.quotation import quotable
 from slowwave.text.tokens import BYTES_A_TOKEN
 from slowwave.wiki.recall.research import cited
@@ -247,7 +247,7 @@ def _filled(told: Iterable[tuple[str, tuple[str, ...], int, bool]], budget: int)
     """Fill the block with lines given as (text, paths, most characters, whether it may be out of date)."""
     room, lines, sources = budget * BYTES_A_TOKEN, list[str](), list[str]()
     for text, paths, longest, stale in told:
-        shortened = " ".join(in_line(text).split())
+        shortened = " ".join(plain_line(in_line(text)).split())
         shortened = shortened if len(shortened) <= longest else f"{shortened[: longest - 1].rstrip()}…"
         line = f"- {shortened} ({', '.join(paths)})" + (" [may be out of date]" if stale else "")
         size = len(line.encode()) + (1 if lines else 0)

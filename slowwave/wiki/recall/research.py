@@ -19,7 +19,7 @@ from slowwave.search.request import CorpusChoice, KnownNamespace, NotBlank, Sear
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
-from slowwave.text.markdown import in_line
+from slowwave.text.markdown import in_line, plain_line
 from slowwave.text.quotation import quotable
 from slowwave.wiki.pages.lines import escape, flat, hook
 
@@ -66,7 +66,7 @@ def extracted(found: Sequence[SearchResult]) -> tuple[Sentence, ...]:
     sure = [n for n, r in enumerate(found, 1) if r.confidence != "low"]
     kept: dict[str, Sentence] = {}
     for n in sure or range(1, len(found) + 1):
-        text = flat(in_line(found[n - 1].snippet))
+        text = flat(plain_line(in_line(found[n - 1].snippet)))
         if text and text not in kept and len(kept) < EXTRACTS:
             kept[text] = Sentence(text, (n,))
     return tuple(kept.values())
@@ -120,7 +120,7 @@ def _source(number: int, result: SearchResult) -> str:
 
 
 def _shown(text: str) -> str:
-    return hook(str(quotable(in_line(text))), _LINE)
+    return hook(str(quotable(plain_line(in_line(text)))), _LINE)
 
 
 # The request and the response of research, and the steps in between: a search, an answer with its sources, a page.
