@@ -93,6 +93,7 @@ def every_rule_decides(monkeypatch: pytest.MonkeyPatch) -> None:
 def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server]:
     """The embedded server, in a folder of its own. Connections of the owner are used again: half of what PostgreSQL did in many tests was
     to let it in."""
+    from slowwave.snapshots import models
     from slowwave.store import server
     from slowwave.store.connect import Store
     from tests.clusters import fast_folder, start_prepared
@@ -104,8 +105,15 @@ def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             _load_demo(running)
 
     shared = tmp_path_factory.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else None
-    with pytest.MonkeyPatch.context() as patch, fast_folder(tmp_path_factory.mktemp("postgres")) as home:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        models.one_database() as kept,
+        fast_folder(tmp_path_factory.mktemp("postgres")) as home,
+    ):
         patch.setattr(Store, "connect", connect_and_keep)
+        # To open a database for models costs as much as to run those of a small namespace.
+        open_one = models.model_database
+        patch.setattr(models, "model_database", lambda own=None: open_one(kept if own is None else own))
         try:
             yield start_prepared(home, prepare, shared)
         finally:
