@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -214,10 +215,20 @@ def as_in_production(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Store, "connect", connect_as_in_production)
 
 
+_HOMES: Final = count()
+
+
 @pytest.fixture(autouse=True)
-def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No test reads the developer's settings or writes to the developer's store."""
-    forget_environment(monkeypatch, tmp_path / "home")
+def _own_environment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads the developer's settings or writes to the developer's store. A folder is made only where a test asks for one: for ten
+    thousand tests that is ten seconds."""
+    if "tmp_path" in request.fixturenames:
+        home = request.getfixturevalue("tmp_path") / "home"
+    else:
+        home = tmp_path_factory.getbasetemp() / f"home{next(_HOMES)}"
+    with pytest.MonkeyPatch.context() as patch:
+        forget_environment(patch, home)
+        yield
 
 
 def forget_environment(patch: pytest.MonkeyPatch, home: Path) -> None:
