@@ -1,4 +1,5 @@
-"""One PostgreSQL server a worker, one migrated template database, a database as that is for every test that asks for a store.
+"""One PostgreSQL server a worker, copied from the first one; one migrated template database, a database as that is for every test that asks
+for a store.
 
 The library and its drivers are imported by the fixtures that need them: a test that needs no database begins after half a second.
 """
