@@ -43,6 +43,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 MERGES, ARCHIVES, DECIDED = 170, 30, 800
 
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+COLOUR_RULES = ["color-contrast", "link-in-text-block"]
+"""The rules of axe among those that compare colours."""
+
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[Browser]:
@@ -364,7 +368,7 @@ def test_what_is_typed_is_no_verdict_and_single_keys_can_be_turned_off(
 
 def test_it_can_be_read_at_every_width_and_by_its_contrast(store: Store, chromium: Browser, entrance: Entrance) -> None:
     """Nothing is wider than the window, axe finds no failure of WCAG 2.2 AA, and every control can be seen to be chosen."""
-    from axe_playwright_python.sync_playwright import Axe
+    from axe_playwright_python.base import AXE_SCRIPT
 
     plan = plant(store)
     page = opened(chromium, entrance, reduced_motion="reduce")  # colours are read when they have come to rest
@@ -395,15 +399,22 @@ def test_it_can_be_read_at_every_width_and_by_its_contrast(store: Store, chromiu
         "half-signed": f"{like.hash}/signed",
         **{s.operation: f"{people_plan[0]}/amend?item={s.id}" for s in waiting(store, str(people_plan[0])).items},
     }
-    for width in (360, 768, 1280, 1600):
-        page.set_viewport_size({"width": width, "height": 800})
-        for name, path in shown.items():
-            page.goto(f"{below}/{f'plans/{path}' if path else ''}")
+    for name, path in shown.items():
+        page.set_viewport_size({"width": 360, "height": 800})
+        page.goto(f"{below}/{f'plans/{path}' if path else ''}")
+        page.evaluate(AXE_SCRIPT)
+        for width in (360, 768, 1280, 1600):
+            page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, width)
             for scheme in SCHEMES:
                 page.emulate_media(color_scheme=scheme)
-                found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
-                assert found.violations_count == 0, f"{name} at {width}, {scheme}: {found.generate_report()}"
+                if width <= 1280:  # the style sheet knows no wider window
+                    # Its dark part gives other values to colours and changes nothing else.
+                    failed = page.evaluate(
+                        "options => axe.run(options).then(found => found.violations)",
+                        {"resultTypes": ["violations"], "runOnly": WCAG if scheme == "light" else COLOUR_RULES},
+                    )
+                    assert failed == [], f"{name} at {width}, {scheme}: {failed}"
                 picture(page, f"{name}-{scheme}-{width}")
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
