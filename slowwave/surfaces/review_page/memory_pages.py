@@ -9,12 +9,11 @@ from urllib.parse import quote as quoted
 from urllib.parse import urlencode
 
 from pydantic import ValidationError
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from slowwave.errors import Refused, plain_fault
+from slowwave.errors import NotInCorpus, Refused, plain_fault
 from slowwave.store.namespaces import namespaces, refuse_connected
 from slowwave.surfaces.review_page.desk import Desk, page, visible
 from slowwave.surfaces.review_page.guard import Posted, Reviewer
@@ -76,7 +75,15 @@ _HIDDEN: Final = frozenset(
             "version_of",
             "invalidated_by",
         ),
-        *("source_chunk_ids", "source_document_ids", "source_entity_id", "target_entity_id", "corpus_id", "input_hash"),
+        *(
+            "source_chunk_ids",
+            "source_document_ids",
+            "source_entity_id",
+            "target_entity_id",
+            "corpus_id",
+            "input_hash",
+            "content_hash",
+        ),
     )
 )
 """Columns that a page shows elsewhere, as links, or not at all."""
@@ -93,7 +100,7 @@ _STATES: Final = {
 }
 """State of a row that is not live → what that means."""
 
-_GONE_TO: Final = ("Merged into", "Superseded by", "Current version")
+_GONE_TO: Final = ("Merged into", "Replaced by", "Superseded by", "Current version")
 """Headings of the neighbours that took the place of a row."""
 
 _NO_FORGET: Final = {
@@ -192,14 +199,24 @@ class MemoryPages:
             "store": store,
             "shown": shown,
             "tabs": [
-                *([("", "All found", f"{path}?{shown.query(list='', page=1)}", "")] if ranked or shown.text else []),
                 *(
-                    (name, label, f"{path}?{shown.query(list=name, page=1)}", _count(counts[name]))
+                    [("", "All found", f"{path}?{shown.query(list='', page=1)}", "")]
+                    if shown.text and not store
+                    else []
+                ),
+                *(
+                    (
+                        name,
+                        label,
+                        f"{path}?{shown.query(list=name, page=1)}",
+                        "" if shown.text else _count(counts[name]),
+                    )
                     for name, label in LABELS.items()
                 ),
             ],
             "rows": [(row, row_address(namespace, row)) for row in found[:PAGE]],
             "stored": sum(counts.values()),
+            "all": "" if shown.text or shown.session else _count(counts[shown.list]),
             "first": (shown.page - 1) * PAGE + 1,
             "warnings": warnings,
             "ranked": ranked,
@@ -214,7 +231,10 @@ class MemoryPages:
 
     def row(self, request: Request) -> Response:
         """Show one row."""
-        return self._row_page(request)
+        try:
+            return self._row_page(request)
+        except NotInCorpus as problem:
+            return page("refusal.html", {"message": str(problem)}, 404)
 
     def propose(self, request: Request) -> Response:
         """Make a proposal of the form's statement or page, and its plan."""
@@ -230,7 +250,9 @@ class MemoryPages:
             made = make(request, self._read(request))
         except Refused as problem:
             return self._row_page(request, str(problem))
-        return RedirectResponse(f"/plans/{made}", 303)
+        return RedirectResponse(
+            f"/plans/{made}/sign", 303
+        )  # it asks nothing: the page of its approval lists what it does
 
     def _propose(self, request: Request, whole: WholeRow) -> str:
         form = _form(request)
@@ -312,7 +334,7 @@ class MemoryPages:
                 found = NamespaceRows(connection, namespace).row(kind, id_)
             if found is not None:
                 return found
-        raise HTTPException(404)
+        raise NotInCorpus(f"{namespace} has no such row. It was forgotten or deleted, or the address is incomplete.")
 
     def _row_page(self, request: Request, problem: str = "") -> Response:
         namespace, whole = self._namespace(request), self._read(request)
@@ -343,6 +365,9 @@ class MemoryPages:
             "before": f"{path}?begin={max(0, begin - PIECE)}" if begin else "",
             "after": f"{path}?begin={end}" if end < len(text) else "",
             "properties": _properties(whole.properties),
+            "origin": ", ".join(
+                dict.fromkeys(str(part) for name in ("source", "external_id") if (part := whole.properties.get(name)))
+            ),
             "session": str(whole.properties.get("session_id") or ""),
             "sources": [
                 (one, f"{_address(namespace, 'documents', one.document)}?{urlencode({'passage': one.passage})}#passage")
@@ -351,6 +376,13 @@ class MemoryPages:
             "state": _STATES.get(whole.row.state, whole.row.state),
             "successors": _linked(namespace, whole, successors=True),
             "neighbours": _linked(namespace, whole, successors=False),
+            "history": [
+                (
+                    event,
+                    [(_label(name), _plain(before, name), _plain(after, name)) for name, before, after in event.cells],
+                )
+                for event in whole.history
+            ],
             "events": whole.claim.events if whole.claim else (),
             "problem": problem,
             "change": _change(whole, form, store),
@@ -465,20 +497,29 @@ def _properties(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the properties of a row that have a value, as label and text."""
     found: list[tuple[str, str]] = []
     for column, value in row.items():
-        if column in _HIDDEN or value in (None, "", [], {}) or value is False:
+        if column in _HIDDEN or _is_empty(value):
             continue
         if isinstance(value, dict):
-            found += [(f"{column}: {key}", _plain(part)) for key, part in value.items()]
+            found += [(f"{column}: {key}", _plain(part)) for key, part in value.items() if not _is_empty(part)]
         else:
-            found.append((_COLUMNS.get(column, column.replace("_", " ").capitalize()), _plain(value, column)))
+            found.append((_label(column), _plain(value, column)))
     return found
+
+
+def _is_empty(value: object) -> bool:
+    return value in (None, "", [], {}) or value is False
+
+
+def _label(column: str) -> str:
+    return _COLUMNS.get(column, column.replace("_", " ").capitalize())
 
 
 def _plain(value: object, column: str = "") -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     text = str(value)
-    return f"{text[:16].replace('T', ' ')} UTC" if column.endswith("_at") or column.startswith("valid_") else text
+    is_instant = text[:4].isdecimal() and (column.endswith("_at") or column.startswith("valid_"))
+    return f"{text[:16].replace('T', ' ')} UTC" if is_instant else text
 
 
 def _piece(text: str, asked: str, passage: tuple[str, int] | None) -> tuple[int, int, tuple[int, int]]:

@@ -52,7 +52,8 @@ _STATE: Final = (
 _SOURCES: Final[Mapping[str, LiteralString]] = {
     "memories": """
 SELECT r.id, 'memories' AS tbl, coalesce(v.content, '') AS text, '' AS body, r.kind AS label,
-  concat_ws(' · ', nullif(r.subject, ''), nullif(r.author, '')) AS about, coalesce(r.valid_from, r.recorded_at) AS at,
+  concat_ws(' · ', nullif(r.subject, ''), nullif(r.author, ''), CASE WHEN r.source_chunk_ids = '{{}}' THEN nullif(r.external_id, '') END)
+    AS about, coalesce(r.valid_from, r.recorded_at) AS at,
   coalesce(r.session_id, '') AS session, CASE WHEN r.state <> 'active' THEN r.state ELSE {state} END AS state,
   r.invalidated_at AS gone
 FROM {memories} r LEFT JOIN {memory_versions} v ON v.id = r.current_version_id""",
@@ -141,6 +142,23 @@ NEIGHBOURS: Final[Mapping[str, tuple[tuple[str, str, LiteralString], ...]]] = {
     "memories": (
         ("Merged into", "memories", "SELECT m.merged_into FROM {memories} m WHERE m.id = {id}"),
         ("Merged into this one", "memories", "SELECT m.id FROM {memories} m WHERE m.merged_into = {id}"),
+        (
+            "Replaced by",
+            "memories",
+            "SELECT v.other_id FROM memory.claim_events v WHERE v.claim_id = {id} AND v.event = 'replaced'",
+        ),
+        (
+            "Replaces",
+            "memories",
+            "SELECT v.claim_id FROM memory.claim_events v WHERE v.other_id = {id} AND v.event = 'replaced'",
+        ),
+        (
+            "In contradiction with",
+            "memories",
+            """SELECT v.other_id FROM memory.claim_events v WHERE v.claim_id = {id} AND v.event = 'contradicted' UNION
+              SELECT CASE k.row_a_id WHEN {id} THEN k.row_b_id ELSE k.row_a_id END FROM night.conflicts k
+              WHERE k.namespace_id = {namespace} AND {id} IN (k.row_a_id, k.row_b_id)""",
+        ),
         (
             "Entities",
             "entities",
@@ -269,9 +287,20 @@ WHERE p.namespace_id = {namespace} AND p.state IN ('awaiting_approval', 'approve
 ORDER BY at DESC, run LIMIT {most}"""
 
 _SILENT: Final = frozenset(
-    ("", "current_version_id", "invalidated_by", "source_chunk_ids", "source_document_ids", "vector", "content_version")
+    (
+        *("", "current_version_id", "invalidated_by", "merged_into", "superseded_by", "source_chunk_ids"),
+        *(
+            "source_document_ids",
+            "source_entity_id",
+            "target_entity_id",
+            "entity_id",
+            "vector",
+            "content_hash",
+            "input_hash",
+        ),
+    )
 )
-"""Columns whose former values a person learns nothing from."""
+"""Columns whose former values tell a person nothing, as they are ids or hashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,7 +517,7 @@ class NamespaceRows:
                 _NEAR,
                 place=sql.Literal(n),
                 source=self._source(of),
-                near=self._filled(near, id=_id(id_)),
+                near=self._filled(near, id=_id(id_), namespace=_id(self.id)),
                 id=_id(id_),
                 most=sql.Literal(MOST_NEAR),
             )
@@ -523,7 +552,7 @@ class NamespaceRows:
                 over,
                 run,
                 tuple(
-                    (str(column).replace("_", " "), _value(before), _value(after))
+                    (str(column), _value(before), _value(after))
                     for column, action, before, after in cells
                     if column not in _SILENT and action == "set"
                 ),
