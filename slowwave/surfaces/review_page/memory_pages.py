@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 from urllib.parse import quote as quoted
 from urllib.parse import urlencode
 
+from markupsafe import escape
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -94,6 +95,7 @@ _STATES: Final = {
     "quarantined": "It is in quarantine: no search finds it until a person decides about it.",
     "retired": "It was retired: searches leave it out, and it stays on record.",
     "ended": "It is no longer true: the time in which it held is over.",
+    "forgotten": "It was forgotten: its words are not shown. They stay on record until the claim is deleted for good.",
     "superseded": "A newer fact supersedes it.",
     "inactive": "It is no longer active: searches leave it out.",
     "earlier version": "This is how the page read before it was changed.",
@@ -280,7 +282,7 @@ class MemoryPages:
         if row.kind == "documents" and whole.properties.get("path"):
             gone = {"kind": "forget", "target": str(whole.properties["path"]), "reason": reason}
             return self._sealed(request, {"page": gone}, reason)
-        if (claim := _claim(whole)) and form.get("how") != "delete":
+        if (claim := _claim(whole)) and row.state != "forgotten" and form.get("how") != "delete":
             ended = {"action": "forget", "reason": reason, "origin_surface": "review"}
             return self._sealed(request, {"statement": ended | claim}, reason)
         from slowwave.wiki.forget import plan_forgetting
@@ -447,13 +449,16 @@ def _selector(whole: WholeRow) -> tuple[Any, str] | None:
 def _change(whole: WholeRow, form: Mapping[str, str], store: str) -> dict[str, object] | None:
     """Return what the form for a change shows; None if nothing can be proposed about the row."""
     kind, properties = whole.row.kind, whole.properties
-    if store or kind == "pages" or whole.row.state == "earlier version":
+    if store or kind == "pages" or whole.row.state:
         return None
+    raw = (
+        whole.raw if visible(whole.raw) == escape(whole.raw) else ""
+    )  # characters that nobody sees are no text to start from
     if kind == "documents":
-        can = properties.get("path") and whole.root not in (EVIDENCE_ROOT, SESSIONS_ROOT, "") and not whole.row.state
-        if not can or not whole.raw or len(whole.raw) > EDITED:
+        can = properties.get("path") and whole.root not in (EVIDENCE_ROOT, SESSIONS_ROOT, "")
+        if not can or not raw or len(raw) > EDITED:
             return None
-        return {"way": "page", "content": form.get("content", whole.raw), "hash": properties.get("content_hash") or ""}
+        return {"way": "page", "content": form.get("content", raw), "hash": properties.get("content_hash") or ""}
     subject = {
         "memories": properties.get("subject"),
         "entities": properties.get("name"),
@@ -462,7 +467,7 @@ def _change(whole: WholeRow, form: Mapping[str, str], store: str) -> dict[str, o
     return {
         "way": "claim" if _claim(whole) else "statement",
         "subject": form.get("subject", str(subject or "")),
-        "statement": form.get("statement", "" if kind == "entities" else whole.raw),
+        "statement": form.get("statement", "" if kind == "entities" else raw),
     }
 
 
@@ -490,7 +495,7 @@ def _forgetting(whole: WholeRow, store: str) -> dict[str, str]:
         "entities": "The plan deletes this entity for good, and each row that contains one of its names. It cannot be undone once applied.",
         "facts": "The plan deletes each row that contains the text of this fact, for good. It cannot be undone once applied.",
     }[kind]
-    return {"way": "claim" if _claim(whole) else "delete", "says": says}
+    return {"way": "claim" if _claim(whole) and whole.row.state != "forgotten" else "delete", "says": says}
 
 
 def _properties(row: Mapping[str, Any]) -> list[tuple[str, str]]:

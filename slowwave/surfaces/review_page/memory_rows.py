@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # One form for all rows. A binding gives the SELECT of a table with Slowwave's names, for Slowwave's own memory and for a connected store
 # alike, so the pages read both in the same way. The templates below use these SELECTs by the names of the tables.
 #
+# The words of a forgotten claim and of its evidence are not shown, as ``slowwave why`` does not show them.
+#
 # Values are literals and not parameters: the SELECT of a connected store may contain a percent sign. All text passes ``quotable``.
 
 PAGE: Final = 50
@@ -51,12 +53,12 @@ _STATE: Final = (
 
 _SOURCES: Final[Mapping[str, LiteralString]] = {
     "memories": """
-SELECT r.id, 'memories' AS tbl, coalesce(v.content, '') AS text, '' AS body, r.kind AS label,
+SELECT r.id, 'memories' AS tbl, CASE WHEN x.gone THEN '' ELSE coalesce(v.content, '') END AS text, '' AS body, r.kind AS label,
   concat_ws(' · ', nullif(r.subject, ''), nullif(r.author, ''), CASE WHEN r.source_chunk_ids = '{{}}' THEN nullif(r.external_id, '') END)
-    AS about, coalesce(r.valid_from, r.recorded_at) AS at,
-  coalesce(r.session_id, '') AS session, CASE WHEN r.state <> 'active' THEN r.state ELSE {state} END AS state,
-  r.invalidated_at AS gone
-FROM {memories} r LEFT JOIN {memory_versions} v ON v.id = r.current_version_id""",
+    AS about, coalesce(r.valid_from, r.recorded_at) AS at, coalesce(r.session_id, '') AS session,
+  CASE WHEN x.gone THEN 'forgotten' WHEN r.state <> 'active' THEN r.state ELSE {state} END AS state, r.invalidated_at AS gone
+FROM {memories} r LEFT JOIN {memory_versions} v ON v.id = r.current_version_id, LATERAL (SELECT r.kind = 'claim' AND EXISTS (
+  SELECT 1 FROM memory.claim_events e WHERE e.claim_id = r.id AND e.event = 'retired') AS gone) x""",
     "entities": """
 SELECT r.id, 'entities' AS tbl, r.name AS text, r.description AS body, r.entity_type AS label, r.description AS about,
   coalesce(r.valid_from, r.recorded_at) AS at, '' AS session, CASE WHEN r.state <> 'active' THEN r.state ELSE {state} END AS state,
@@ -77,12 +79,13 @@ SELECT r.id, 'relationships' AS tbl, concat_ws(' ', s.name, replace(lower(r.rela
 FROM {relationships} r LEFT JOIN {entities} s ON s.id = r.source_entity_id LEFT JOIN {entities} t ON t.id = r.target_entity_id""",
     "documents": """
 SELECT r.id, 'documents' AS tbl, coalesce(nullif(r.title, ''), nullif(r.path, ''), nullif(r.external_id, ''), r.id::text) AS text,
-  r.content AS body, CASE WHEN r.path IS NULL THEN 'document' ELSE 'page' END AS label,
+  CASE WHEN k.root = 'evidence:' AND r.invalidated_at IS NOT NULL THEN '' ELSE r.content END AS body,
+  CASE WHEN r.path IS NULL THEN 'document' ELSE 'page' END AS label,
   concat_ws(' · ', nullif(r.path, ''), nullif(r.source, ''), nullif(r.external_id, '')) AS about,
   coalesce(r.valid_from, r.recorded_at) AS at, coalesce(r.metadata ->> 'session_id', '') AS session,
   CASE WHEN r.version_of IS NOT NULL THEN 'earlier version' ELSE {state} END AS state,
   r.invalidated_at AS gone
-FROM {documents} r""",
+FROM {documents} r LEFT JOIN {corpora} k ON k.id = r.corpus_id""",
     "pages": """
 SELECT r.id, 'pages' AS tbl, coalesce(nullif(r.title, ''), r.path) AS text, r.body, 'page of nights' AS label, r.path AS about,
   r.recorded_at AS at, '' AS session, CASE WHEN r.invalidated_at IS NULL THEN '' ELSE 'retired' END AS state,
@@ -121,7 +124,7 @@ _COUNTED: Final = "SELECT {name}, count(*) FROM (SELECT 1 FROM ({source}) s WHER
 
 _FOUND: Final = """
 SELECT f.id::text, f.id::text, {shown} FROM ({memories} UNION ALL {entities}) f WHERE f.id = ANY({ids})
-UNION ALL SELECT c.id::text, c.content, {shown}
+UNION ALL SELECT c.id::text, CASE WHEN f.body = '' THEN '' ELSE c.content END, {shown}
 FROM {chunks} c JOIN ({documents}) f ON f.id = c.document_id WHERE c.id = ANY({ids})"""
 
 _ROW: Final = """
@@ -188,7 +191,7 @@ NEIGHBOURS: Final[Mapping[str, tuple[tuple[str, str, LiteralString], ...]]] = {
             "Memories about it",
             "memories",
             """SELECT m.id FROM {memories} m WHERE lower(m.subject) IN ({names})
-              OR m.attributes ->> 'entity_id' = ANY (memory.merged_with({id})::text[])""",
+              OR m.attributes ->> 'entity_id' = ANY ((SELECT memory.merged_with({id}))::text[])""",
         ),
         (
             "Memories from the same passages",
@@ -459,7 +462,9 @@ class NamespaceRows:
         *shown, text, body, properties = rows[0]
         (row,) = _memory_rows([shown])
         raw = str(body if kind in ("documents", "pages") else text)
-        found = self._run(_VERSIONS, most=sql.Literal(MOST_EVENTS), **at) if kind == "memories" else []
+        forgotten = row.state == "forgotten"
+        has_versions = kind == "memories" and not forgotten
+        found = self._run(_VERSIONS, most=sql.Literal(MOST_EVENTS), **at) if has_versions else []
         corpus = properties.get("corpus_id")
         roots = self._run(_ROOT, id=_id(corpus)) if corpus else []
         aliases = self._run(_ALIASES, most=sql.Literal(MOST_NEAR), **at) if kind == "entities" else []
@@ -473,7 +478,7 @@ class NamespaceRows:
             self._claim(properties) if kind == "memories" and row.label == "claim" else None,
             tuple(str(quotable(str(alias))) for (alias,) in aliases),
             tuple(TextVersion(n, quotable(why), when, quotable(quote(said, _READ))) for n, why, when, said in found),
-            self._cited(properties),
+            () if forgotten else self._cited(properties),
             self._neighbours(kind, id_),
             self._history(id_),
         )

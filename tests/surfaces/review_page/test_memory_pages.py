@@ -207,6 +207,24 @@ def test_forgetting_makes_the_plan_of_the_command_with_the_reviewer_as_author(st
     assert (gone.status_code, "no such row" in gone.text) == (404, True)
 
 
+def test_words_of_a_forgotten_claim_are_shown_nowhere(store: Store, browser: Browser) -> None:
+    """Neither in lists and searches of all states, nor on its row, nor on the page of its evidence; it can still be deleted."""
+    plant(store)
+    _, path = claim_row(store)
+    evidence = row_of(store, "documents", "r.path LIKE 'sources/semantic/%%'")
+    assert all("drinks tea" in browser.get(one).text for one in (path, evidence, f"/memory/{SLUG}"))
+    Memory(SLUG, store).forget("Wilhelmina")
+    for one in (path, evidence, f"/memory/{SLUG}?state=all", f"/memory/{SLUG}?state=all&text=Wilhelmina+drinks+tea"):
+        answer = browser.get(one)
+        assert (answer.status_code, "drinks tea" in re.sub(r"<input[^>]*>", "", answer.text)) == (200, False), one
+    row = browser.get(path).text
+    assert ("It was forgotten" in row, "<textarea" in row, "deletes this memory for good" in row) == (True, False, True)
+    assert send(browser, f"{path}/forget", how="end", reason="asked").status_code == 303
+    assert ask(store, "SELECT count(*) FROM memory.proposals") == [(0,)], (
+        "a plan that deletes it, and no proposal to end it again"
+    )
+
+
 def test_page_of_a_corpus_is_replaced_or_forgotten_by_a_proposal(store: Store, browser: Browser) -> None:
     """The plan names the page; evidence pages offer no form."""
     plant(store)
