@@ -452,7 +452,7 @@ def test_memory_is_searched_and_a_claim_changed_by_keyboard(
     press(page, "Enter")
     page.wait_for_url(re.compile("/memories/"))
     shown["memory-row"] = page.url
-    expect(page.get_by_role("heading", name="What nights and people did to it")).to_be_visible()
+    expect(page.get_by_role("heading", name="History")).to_be_visible()
     statement = page.get_by_role("textbox", name="Statement")
     statement.focus()
     press(page, "ControlOrMeta+a")
