@@ -22,11 +22,11 @@ from slowwave.surfaces.review_page.memory_rows import (
     COUNTED,
     KINDS,
     LISTS,
+    MOST_NEAR,
     PAGE,
     MemoryRow,
     NamespaceRows,
     WholeRow,
-    search_rows,
 )
 from slowwave.wiki.corpus.corpora import EVIDENCE_ROOT, SESSIONS_ROOT
 
@@ -106,6 +106,7 @@ _GONE_TO: Final = ("Merged into", "Replaced by", "Superseded by", "Current versi
 """Headings of the neighbours that took the place of a row."""
 
 _NO_FORGET: Final = {
+    "facts": "A part of this text is not shown here. `slowwave forget NAMESPACE --match TEXT` plans to delete rows by their text.",
     "relationships": "One relationship cannot be forgotten by itself. Forget one of its entities, or propose a statement that corrects it.",
     "pages": "This page is rendered from memories by nights, so it changes with them. Forget or correct the memories that it shows.",
     "documents": "This document was imported and has no path, so it is not a page that can be changed. Forget the memories made from it.",
@@ -163,7 +164,7 @@ class MemoryPages:
             Route(f"{row}/propose", self.propose, methods=["POST"]),
             Route(f"{row}/forget", self.forget, methods=["POST"]),
             Route(row, self.row),
-            Route("/memory/{namespace:path}", self.list),
+            Route("/memory/{namespace:path}", self.rows),
         ]
 
     def index(self, request: Request) -> Response:
@@ -173,7 +174,7 @@ class MemoryPages:
             return RedirectResponse(address(names[0]), 303)
         return page("memory_index.html", {**_bar(request), "namespaces": [(name, address(name)) for name in names]})
 
-    def list(self, request: Request) -> Response:
+    def rows(self, request: Request) -> Response:
         """Show a list of a namespace, or what a search found in it."""
         namespace, shown = self._namespace(request), Shown.from_parameters(request.query_params)
         with self._desk.store.connect("reader") as connection:
@@ -182,7 +183,7 @@ class MemoryPages:
             warnings: tuple[str, ...] = ()
             ranked = bool(shown.text) and rows.store is None and shown.list in ("", *_SEARCHED) and not shown.session
             if ranked:
-                found, warnings = search_rows(self._desk.store, rows, shown.text, every=shown.every)
+                found, warnings = rows.search(shown.text, every=shown.every)
                 wanted = LISTS.get(shown.list, ())
                 found = [row for row in found if not wanted or row.kind in wanted]
             else:
@@ -252,9 +253,7 @@ class MemoryPages:
             made = make(request, self._read(request))
         except Refused as problem:
             return self._row_page(request, str(problem))
-        return RedirectResponse(
-            f"/plans/{made}/sign", 303
-        )  # it asks nothing: the page of its approval lists what it does
+        return RedirectResponse(f"/plans/{made}/sign", 303)  # such a plan has no questions to answer first
 
     def _propose(self, request: Request, whole: WholeRow) -> str:
         form = _form(request)
@@ -386,6 +385,7 @@ class MemoryPages:
                 for event in whole.history
             ],
             "events": whole.claim.events if whole.claim else (),
+            "most": MOST_NEAR,
             "problem": problem,
             "change": _change(whole, form, store),
             "forget": _forgetting(whole, store),
@@ -488,7 +488,7 @@ def _forgetting(whole: WholeRow, store: str) -> dict[str, str]:
                 "says": "This page is evidence: it is kept unchanged, and is forgotten with what was made from it.",
             }
         return {"way": "page", "says": "The plan ends this page and leaves a page that states why. It can be undone."}
-    if kind in _NO_FORGET:
+    if _selector(whole) is None:
         return {"way": "", "says": _NO_FORGET[kind]}
     says = {
         "memories": "The plan deletes this memory for good, with its versions and passage. It cannot be undone once applied.",

@@ -18,7 +18,6 @@ from slowwave.store.tables import VECTORS, metadata
 from slowwave.text.quotation import quotable, quote
 
 if TYPE_CHECKING:
-    from slowwave.store.connect import Store
     from slowwave.wiki.claims.trail import ClaimResponse
 
 # One form for all rows. A binding gives the SELECT of a table with Slowwave's names, for Slowwave's own memory and for a connected store
@@ -432,12 +431,23 @@ class NamespaceRows:
         ]
         return {str(name): int(count) for name, count in self._fetch(sql.SQL(" UNION ALL ").join(parts))}
 
-    def found(self, ids: Sequence[str], words: Sequence[str]) -> list[MemoryRow]:
-        """Return the rows that a search found, in its order; of a passage its document. One statement.
+    def search(self, text: str, *, every: bool = False) -> tuple[list[MemoryRow], tuple[str, ...]]:
+        """Return the rows that ``slowwave search`` finds, best first, and its warnings; of a passage its document.
 
-        The text is the part with the most of the ``words``.
+        Unlike a search of an agent it is not logged as a recall, because nights would take it for one, and asks no language model.
+        ``every`` includes rows that are not live, and sessions.
         """
-        from slowwave.search.snippets import snippet  # loads the words of searches
+        from slowwave.search.request import SearchRequest
+        from slowwave.search.search import search_on  # loads the embedding model, which lists do without
+        from slowwave.search.words import asked
+
+        request = SearchRequest(query=text, k=PAGE, include_retired=every, corpus="all" if every else "durable")
+        found = search_on(self._connection, self.name, request, plain=True)
+        return self._found([result.id for result in found.results], asked(text)), found.warnings
+
+    def _found(self, ids: Sequence[str], words: Sequence[str]) -> list[MemoryRow]:
+        """Return rows by id in this order, each with the part of its text that has the most of the ``words``."""
+        from slowwave.search.snippets import snippet
 
         sources = {kind: self._source(kind) for kind in ("memories", "entities", "documents")}
         rows = self._run(_FOUND, ids=_ids(ids), **sources)
@@ -594,24 +604,6 @@ _NAMED: Final = (
     *("corpora", "documents", "chunks", "links", "pages"),
 )
 """Tables that templates name."""
-
-
-def search_rows(
-    store: Store, rows: NamespaceRows, text: str, *, every: bool = False
-) -> tuple[list[MemoryRow], tuple[str, ...]]:
-    """Return the rows that ``slowwave search`` finds, best first, and its warnings.
-
-    Unlike a search of an agent it is not logged as a recall, because nights would take it for one, and asks no language model. ``every``
-    includes rows that are not live, and sessions.
-    """
-    from slowwave.search.request import SearchRequest
-    from slowwave.search.search import search_on
-    from slowwave.search.words import asked
-
-    request = SearchRequest(query=text, k=PAGE, include_retired=every, corpus="all" if every else "durable")
-    with store.connect("server") as connection:
-        found = search_on(connection, rows.name, request, plain=True)
-    return rows.found([result.id for result in found.results], asked(text)), found.warnings
 
 
 def _memory_rows(rows: Sequence[Sequence[Any]]) -> list[MemoryRow]:

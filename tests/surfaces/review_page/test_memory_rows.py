@@ -7,7 +7,7 @@ import pytest
 from slowwave.errors import Refused
 from slowwave.store.connect import Store
 from slowwave.surfaces.api.memory import Memory
-from slowwave.surfaces.review_page.memory_rows import COUNTED, PAGE, NamespaceRows, search_rows
+from slowwave.surfaces.review_page.memory_rows import COUNTED, PAGE, NamespaceRows
 from tests.memories import ask
 from tests.surfaces.review_page.planted import SLUG, plant
 
@@ -39,7 +39,7 @@ def test_search_finds_rows_of_all_kinds_and_is_no_recall(store: Store) -> None:
     before = ask(store, "SELECT count(*) FROM memory.recall_events")
     with store.connect("reader") as connection:
         rows = NamespaceRows(connection, SLUG)
-        found, _ = search_rows(store, rows, "Mara Reyes 0 crane")
+        found, _ = rows.search("Mara Reyes 0 crane")
         assert {"memories", "documents"} <= {row.kind for row in found}
         passage = next(row for row in found if row.passage)
         text = rows.passage(passage.id, passage.passage)
