@@ -432,7 +432,9 @@ class NamespaceRows:
         return {str(name): int(count) for name, count in self._fetch(sql.SQL(" UNION ALL ").join(parts))}
 
     def search(self, text: str, *, every: bool = False) -> tuple[list[MemoryRow], tuple[str, ...]]:
-        """Return the rows that ``slowwave search`` finds, best first, and its warnings; of a passage its document.
+        """Return the rows that ``slowwave search`` finds, best first, and its warnings.
+
+        Of a passage the row is its document, or the memory that states the same.
 
         Unlike a search of an agent it is not logged as a recall, because nights would take it for one, and asks no language model.
         ``every`` includes rows that are not live, and sessions.
@@ -443,7 +445,11 @@ class NamespaceRows:
 
         request = SearchRequest(query=text, k=PAGE, include_retired=every, corpus="all" if every else "durable")
         found = search_on(self._connection, self.name, request, plain=True)
-        return self._found([result.id for result in found.results], asked(text)), found.warnings
+        ids = [  # of a memory and the passage that states the same, the memory: its page leads to the passage
+            next((other.id for other in (result, *result.also_in) if other.kind != "chunks"), result.id)
+            for result in found.results
+        ]
+        return self._found(list(dict.fromkeys(ids)), asked(text)), found.warnings
 
     def _found(self, ids: Sequence[str], words: Sequence[str]) -> list[MemoryRow]:
         """Return rows by id in this order, each with the part of its text that has the most of the ``words``."""

@@ -13,6 +13,8 @@ from tests.surfaces.review_page.planted import SLUG, plant
 
 pytestmark = pytest.mark.slow
 
+STATED = "Mara Reyes 0 keeps the key of the crane."
+
 
 def test_list_has_pages_a_text_filter_and_a_filter_of_states(store: Store) -> None:
     """60 entities are two pages without overlap; a retired one is listed only with all states."""
@@ -35,7 +37,7 @@ def test_list_has_pages_a_text_filter_and_a_filter_of_states(store: Store) -> No
 def test_search_finds_rows_of_all_kinds_and_is_no_recall(store: Store) -> None:
     """The passage leads to its document; nights take no look of a person for a recall of an agent."""
     plant(store)
-    Memory(SLUG, store).remember("Mara Reyes 0 keeps the key of the crane.", "Mara Reyes 0")
+    Memory(SLUG, store).remember(STATED, "Mara Reyes 0")
     before = ask(store, "SELECT count(*) FROM memory.recall_events")
     with store.connect("reader") as connection:
         rows = NamespaceRows(connection, SLUG)
@@ -45,6 +47,9 @@ def test_search_finds_rows_of_all_kinds_and_is_no_recall(store: Store) -> None:
         text = rows.passage(passage.id, passage.passage)
         assert text is not None
         assert "crane" in text[0]
+        for text in ("who keeps the key of the crane", "Mara Reyes 0 keeps the key"):
+            found, _ = rows.search(text)
+            assert [row.kind for row in found if row.text == STATED] == ["memories"], "the claim, and not its evidence"
     assert ask(store, "SELECT count(*) FROM memory.recall_events") == before
 
 
