@@ -46,6 +46,7 @@ from slowwave.plans.waterfall import percent
 from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import Desk, SignedApproval, page
 from slowwave.surfaces.review_page.guard import Entrance, Posted, RequestGuard, Reviewer
+from slowwave.surfaces.review_page.memory_pages import MemoryPages
 from slowwave.surfaces.review_page.plan_pages import (
     SAMPLE,
     PlanPages,
@@ -558,6 +559,7 @@ def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Sta
             *AmendingPages(desk).routes(),
             *DecidedPages(desk).routes(),
             *RulePages(desk).routes(),
+            *MemoryPages(desk).routes(),
             Mount("/static", StaticFiles(packages=[("slowwave.surfaces.review_page", "static")])),
         ],
         middleware=[Middleware(RequestGuard, entrance)],
