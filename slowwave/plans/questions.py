@@ -167,6 +167,12 @@ def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = F
     return ReviewQuestion(code, redact(message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"))
 
 
+def asks_which(item: Item) -> bool:
+    """Return whether an item is about two statements of which one ends."""
+    evidence = item.evidence
+    return "winner_id" in evidence or ("earlier" in evidence and "later" in evidence)
+
+
 def in_doubt(item: Item) -> str:
     """Return a sentence on why the planner was in doubt, or an empty string.
 
@@ -205,10 +211,9 @@ def _asked(item: Item) -> tuple[Code, str]:
     states = {w.value for w in mutation.writes if w.cell.column == "state"}
     if mutation.keep:
         return "same", f"Are these {_SAME_ASKED.get(mutation.table, 'rows one thing')}?"
-    if "earlier" in evidence and "later" in evidence:
-        return "which_is_right", "Has the later one replaced the earlier one?"
-    if "winner_id" in evidence:
-        return "which_is_right", "Which of the two is right?"
+    if asks_which(item):
+        two = "Which of the two is right?"
+        return "which_is_right", two if "winner_id" in evidence else "Has the later one replaced the earlier one?"
     if "ended" in evidence:
         return "change", "Should the sentence be marked with the later statement?"
     if mutation.deletes:

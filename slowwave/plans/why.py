@@ -59,7 +59,9 @@ _SHORT_VALUES: Final = frozenset(
 _STAYS: Final = "stays"
 _ENDS: Final = "ends"
 _MERGED: Final = "is merged into it"
-_SHOWN: Final = frozenset(("winner", "loser", "later", "earlier", "ended_by", "winner_id", "reason", "why", "seen"))
+_SHOWN: Final = frozenset(
+    ("winner", "loser", "later", "earlier", "ended_by", "winner_id", "equal", "reason", "why", "seen")
+)
 """Evidence that is a hash, or that the rows, the sentence and the notes of an item with two sides show already."""
 _WEIGHED: Final = ("properties", "valid_from", "valid_to", "confidence", "importance", "source")
 """Columns that help a person to choose between two sides, in addition to their texts."""

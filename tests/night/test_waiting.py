@@ -56,7 +56,7 @@ def test_a_chatty_store_is_tidied_over_some_nights_without_force_and_by_no_polic
             )
             why = ask(store, "SELECT DISTINCT reason FROM night.plan_items WHERE status = 'deferred'")
             assert why == [
-                ("Waits for another night, so that the plan keeps within its caps and recall finds what it found.",)
+                ("The plan is at its limits: a later night does it, and searches find until then what they find now.",)
             ]
         assert decide_by_policies(store, "agent", night.plan.plan_hash).approvals == ()
         with monkeypatch.context() as unguarded:

@@ -73,13 +73,16 @@ def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[
         out.print()
         out.print(Text.assemble((one_line(heading), "bold"), f" · {len(items):,}{_asking(items)}"))
         same = {_rest(s) for s in items}
-        if len(same) == 1 and (rest := same.pop()):
+        in_title = len(same) == 1
+        if in_title and (rest := same.pop()):
             _under(rest, "dim", wide=wide)
         for stored in items:
             if stored.is_question:
-                _print_question(stored, names, digits, in_title=len({_rest(s) for s in items}) == 1, wide=wide)
+                _print_question(stored, names, digits, wide=wide)
             else:
                 _print_decided(stored, names, digits, wide=wide)
+            if not in_title and (rest := _rest(stored)):
+                _under(rest, "dim", wide=wide)
 
 
 def print_item(stored: StoredItem, item: Item, names: Mapping[str, str], digits: int) -> None:
@@ -90,8 +93,10 @@ def print_item(stored: StoredItem, item: Item, names: Mapping[str, str], digits:
         one_line(called(item, names, stored.status), _LONGEST if width_of(out) is None else CUT), width_of(out), hang=2
     ):
         out.print(Text(line, "bold"))
-    about = f"{stored.id[:digits]} · {stored.operation} · {stored.decision} · {stored.risk} risk · {stored.status}"
-    say(about, indent=2)
+    state = "left for a later night" if stored.status == "deferred" else stored.status.replace("_", " ")
+    say(f"{stored.id[:digits]} · {stored.operation} · {stored.decision} · {stored.risk} risk · {state}", indent=2)
+    if stored.status == "deferred":
+        say(stored.reason, indent=2)
 
 
 def print_every_cell(item: Item, changes: Sequence[ItemChange], names: Mapping[str, str]) -> None:
@@ -126,14 +131,12 @@ def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") 
         say(f"not in the texts of this item that stay: {one_line(', '.join(lost.terms), _LONGEST)}", indent=4)
 
 
-def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, in_title: bool, wide: bool) -> None:
+def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, wide: bool) -> None:
     from slowwave.plans.show import called
 
     state = "" if stored.status == "pending" else f" · {stored.status}"
     say(f"{stored.id[:digits]}  {stored.probability:.3f}  {stored.operation} · {stored.risk} risk{state}")
     _under(called(stored.item, names, stored.status), "", wide=wide)
-    if not in_title and (rest := _rest(stored)):
-        _under(rest, "dim", wide=wide)
 
 
 def _print_decided(stored: StoredItem, names: Mapping[str, str], digits: int, *, wide: bool) -> None:
@@ -170,8 +173,10 @@ def _asking(items: Sequence[StoredItem]) -> str:
 
 
 def _rest(stored: StoredItem) -> str:
-    """Return what a question says after its heading: the values that would be lost, and why it is in doubt."""
-    if not stored.is_question or stored.status == "deferred":
+    """Return what an item says after its heading: the losses and the doubt of a question, or why an item is left for a later night."""
+    if stored.status == "deferred":
+        return stored.reason
+    if not stored.is_question:
         return ""
     _, mark, rest = stored.reason.partition("?")
     return rest.strip() if mark else stored.reason

@@ -126,4 +126,4 @@ def test_a_prefix_of_several_items_is_refused(store: Store, run: Run) -> None:
     code, _, err = run("why", world.slug, letter)
     assert (code, f"begins {first.count(letter)} items" in err) == (2, True)
     deferred = next(i for i in shown if i["status"] == "deferred")
-    assert "Conflicts with item" in run("why", world.slug, deferred["id"])[1]
+    assert "of this plan changes the same values" in run("why", world.slug, deferred["id"])[1]
