@@ -117,7 +117,7 @@ _TERMS: Final = 5
 
 Code = Literal["same", "value_lost", "which_is_right", "secret", "shorter", "delete", "change"]
 """The codes of questions, in this order: are the rows the same, may a value be lost, which of two sides is right, does something have to
-leave recall, is a shorter text good, may rows be removed, may anything else be changed.
+be kept from searches, is a shorter text good, may rows be removed, may anything else be changed.
 """
 
 CODES: Final[tuple[Code, ...]] = get_args(Code)
@@ -219,13 +219,13 @@ def _asked(item: Item) -> tuple[Code, str]:
     if mutation.deletes:
         return "delete", "May these rows be deleted?"
     if "quarantined" in states:
-        return "secret", "Should this leave recall?"
+        return "secret", _asked_to_hide(item)
     if "archived" in states:
-        return "change", "May this leave recall? It stays in the store."
+        return "change", "Should searches stop returning this? It stays stored."
     if mutation.kind == "write_claims":
         return "change", "May the new statement end the earlier one?"
     if any(i.values.get("reason") == REDACTION for i in mutation.inserts):
-        return "secret", "Should the marked passages leave recall? The rest of the text stays."
+        return "secret", "Should the marked passages be removed? The rest of the text stays."
     gone = evidence.get("lost")  # a deep pass records what its text leaves out
     if isinstance(gone, Sequence) and not isinstance(gone, str) and gone:
         return "value_lost", f"The new text would lose {_terms([str(term) for term in gone])}. May it?"
@@ -235,5 +235,21 @@ def _asked(item: Item) -> tuple[Code, str]:
         return "delete", "May this row go?"
     return "change", "May this be changed?"
 
+
+def _asked_to_hide(item: Item) -> str:
+    """Return the question for the kind of text that was found in a memory, a secret before others."""
+    rules = item.evidence.get("rules")
+    found = " ".join(map(str, rules)) if isinstance(rules, Sequence) and not isinstance(rules, str) else ""
+    return next((asked for kind, asked in _FOUND_ASKED.items() if f"{kind} (" in found), _UNSAFE_ASKED)
+
+
+_FOUND_ASKED: Final = {
+    "secret": "Does this hold a secret, so that searches must not return it?",
+    "injection": "Is this an order to a model, so that searches must not return it?",
+    "hidden": "Does this hide text from people, so that searches must not return it?",
+}
+"""Kind of finding (``slowwave.text.findings``) → the question about a memory that holds one."""
+
+_UNSAFE_ASKED: Final = "Is this unsafe, so that searches must not return it?"
 
 _SAME_ASKED: Final = {"memory_facts": "facts the same", "memories": "memories the same"}
