@@ -326,21 +326,18 @@ def suggest_decision(left: Undecided | None, *, brief: bool = False) -> None:
             f"To approve it nevertheless, add --force and a reason in place of {NOTE}, which is recorded with the approval."
         )
     if left.reviews:
-        name = argument(left.namespace)
-        ask = f"{program()} plans review {name} {left.plan_hash[:12]} --by {APPROVER}"
-        page = f"{program()} review {name} --by {APPROVER}"
+        ask, page = left.answer(program()), f"{program()} review {argument(left.namespace)} --by {APPROVER}"
+        where = "here" if brief else "here or in a browser"
+        only = f"Only {counted(left.reviews, 'question is', 'questions are')} pending. Answer"
         suggest(
-            "Answer its questions here" if brief else "Answer its questions here or in a browser",
+            f"Answer its questions {where}"
+            if left.decided
+            else f"{only} {'it' if left.reviews == 1 else 'them'} {where}",
             *([ask] if brief else [ask, page]),
         )
     if left.decided:
         rest = f"; {counted(left.reviews, 'question is', 'questions are')} left out" if left.reviews else ""
         suggest(f"Approve {counted(left.decided, 'item')}{rest}", left.approve(program()))
-    else:
-        suggest(
-            f"Only {counted(left.reviews, 'question is', 'questions are')} pending. Approve one",
-            left.approve(program()),
-        )
     if not brief:
         suggest("Or reject the plan", reject_command(left.namespace, left.plan_hash, program=program()))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from slowwave.errors import Refused
-from slowwave.plans.commands import APPROVER, approve_command, argument, undecided
+from slowwave.plans.commands import approve_command, argument, undecided
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, latest_plan, no_plan, run_states, shown_state, waiting_plans
 from slowwave.store.connect import Store
@@ -135,14 +135,15 @@ def _suggest_next(store: Store, namespace: str) -> None:
     """Print the command for what is still pending in a namespace, questions first."""
     with store.connect("reader") as connection:
         left = [one for hash_ in waiting_plans(connection, namespace) if (one := undecided(connection, hash_))]
-    name = argument(namespace)
     if asking := [one for one in left if one.reviews]:
         pending = counted(sum(one.reviews for one in asking), "question is", "questions are")
-        answer = f"{program()} plans review {name} {asking[0].plan_hash[:12]} --by {APPROVER}"
-        suggest(f"{pending} still pending. Answer them", answer)
+        suggest(f"{pending} still pending. Answer them", asking[0].answer(program()))
     elif left:
         pending = counted(sum(one.decided for one in left), "item is", "items are")
-        suggest(f"{pending} still pending. Read them", f"{program()} plans show {name} {left[0].plan_hash[:12]}")
+        suggest(
+            f"{pending} still pending. Read them",
+            f"{program()} plans show {argument(namespace)} {left[0].plan_hash[:12]}",
+        )
     else:
         suggest(f"Nothing is pending in {namespace}. When its next night runs", f"{program()} status")
 
