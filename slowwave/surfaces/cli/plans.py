@@ -15,6 +15,7 @@ from slowwave.plans.commands import APPROVER, NOTE, Undecided, approve_command, 
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import find_plan, items_text, latest_plan, no_plan, shown_state, waiting_plans
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import store_of
 from slowwave.surfaces.cli.plan_review import reconsider, review
 from slowwave.surfaces.cli.policies import countersign, suggest_apply
 from slowwave.surfaces.cli.session import (
@@ -294,6 +295,7 @@ def show(
     with store.connect("reader") as connection:
         names = read_names(connection, named_rows(s.item for s in chosen.items), found.header.namespace_id)
     print_chosen(chosen, names, [s.id for s in found.items], wide=wide)
+    _show_missing_vectors(store, namespace, found.summary)
     out.print()
     filters = _options(decision, operation, sort, limit, wide=wide)
     if chosen.pages > 1:
@@ -311,6 +313,46 @@ def show(
         one = "Another plan of a proposal or a deep pass is pending"
         many = f"{len(others):,} other plans of proposals or deep passes are pending. The first"
         suggest(one if not others[1:] else many, f"{program()} plans show {argument(namespace)} {others[0][:12]}")
+
+
+def show_missing_vectors(store: Store, namespace: str, idle: Sequence[str], limited: Sequence[str]) -> None:
+    """Print which operations did not run, or compared no memories by meaning, because no memory has a vector, and the remedy."""
+    with store.connect("reader") as connection:
+        connected = store_of(connection, namespace)
+    if idle:
+        say(
+            f"No memory of {namespace} has a vector, so nothing was compared by {', '.join(idle)}.",
+            indent=2,
+        )
+    if limited:
+        say(
+            f"Without vectors {', '.join(limited)} did not compare memories by meaning: a contradiction in other words is not found.",
+            indent=2,
+        )
+    if connected:
+        suggest(
+            f"Add a `vector` column to the table and its binding (docs/stores-table.md), then connect {connected} again",
+            f"{program()} connect table --file BINDING.toml --name {argument(connected)} --embedding-model MODEL",
+        )
+    else:
+        suggest("Embed them", f"{program()} namespace reembed {argument(namespace)}")
+
+
+def _show_missing_vectors(store: Store, namespace: str, summary: Mapping[str, object]) -> None:
+    """Print which operations of a plan's night lacked vectors, if any did."""
+    reports: dict[str, object] = {}
+    for kind in ("audits", "planners"):
+        reports |= found if isinstance(found := summary.get(kind), dict) else {}
+    skipped = summary.get("skipped")
+    blind = [
+        name
+        for name, report in reports.items()
+        if isinstance(report, dict) and report.get("numbers", {}).get("memories with a vector", 1) == 0
+    ]
+    if blind:
+        out.print()
+        idle = {name for name in blind if isinstance(skipped, dict) and name in skipped}
+        show_missing_vectors(store, namespace, sorted(idle), sorted({*blind} - idle))
 
 
 def suggest_decision(left: Undecided | None, *, brief: bool = False) -> None:
