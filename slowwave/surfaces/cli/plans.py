@@ -449,7 +449,8 @@ def diff(
         for one in lost:
             print_losses(one, texts, names.get(one.memory, "") if lost[1:] else "")
     if hidden:
-        say(f"{hidden:,} stamps, counters, vectors and records are not shown; --all shows each.")
+        are = "is" if hidden == 1 else "are"
+        say(f"{counted(hidden, 'technical value')} (times, counters, vectors) {are} not shown; --all shows each.")
 
 
 app.command()(review)
