@@ -26,7 +26,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep test-stores check bench bench-before bench-grouped bench-matching bench-pairs bench-graphs bench-mutants bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-review bench-agents bench-stores chromium lock screenshots docs site clean
+.PHONY: demo up test test-fast test-deep test-stores check bench bench-before bench-grouped bench-matching bench-pairs bench-graphs bench-mutants bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-review bench-agents bench-stores chromium lock screenshots docs site dist clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave dev --prepare || true
@@ -153,6 +153,16 @@ docs: $(VENV)/.installed ## renew the pages that are made from code: the table i
 site: $(VENV)/.installed-dev ## docs/ as a site with search and references, in site/: python3 -m http.server -d site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+dist: $(VENV)/.installed ## build wheel and sdist, check both, install each from its file in an empty environment, list its packages in sbom.json
+	@rm -rf dist .venv-dist
+	@$(UV) build --quiet
+	@$(UV) tool run --quiet twine check --strict dist/*
+	@for file in dist/*.whl dist/*.tar.gz; do rm -rf .venv-dist; \
+	  $(UV) venv --quiet --python $(BIN)/python .venv-dist && $(UV) pip install --quiet --python .venv-dist/bin/python $(LOCK) ./$$file \
+	  && (cd / && $(CURDIR)/.venv-dist/bin/python -P $(CURDIR)/scripts/check_installed.py $(CURDIR)/$$file) || exit 1; done
+	@$(UV) tool run --quiet --from cyclonedx-bom cyclonedx-py environment .venv-dist/bin/python --output-format JSON --output-file sbom.json
+	@rm -rf .venv-dist
+
 clean: ## remove the virtual environment and nothing else
 	rm -rf $(VENV)
 
@@ -162,9 +172,9 @@ $(BIN)/python:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	@echo 'Installing: some seconds, or two minutes where uv cannot be had.'
-	@$(call install,-e '.[dagster$(comma)serve]')
+	@$(call install,-e '.[dagster$(comma)minilm$(comma)serve]')
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	@$(call install,-e '.[dagster$(comma)serve]' --group dev)
+	@$(call install,-e '.[dagster$(comma)minilm$(comma)serve]' --group dev)
 	@touch $@

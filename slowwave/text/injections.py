@@ -9,14 +9,12 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from slowwave.text import prefilter
 from slowwave.text.findings import Detection, Severity, outermost
@@ -45,7 +43,12 @@ def _pattern(written: str) -> str:
 
 
 PATTERNS: Final = {name: _pattern(written) for name, written in _FILE_ORDER_SIGNS["signs"].items()}
-_SIGNS_ORDER_SIGNS: Final = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a sign or phrase when its first text comes; all of them at import would take a quarter of a second."""
+    return re.compile(pattern)
 
 
 class _Rule(NamedTuple):
@@ -66,7 +69,7 @@ class _Rule(NamedTuple):
         """Return whether a folded text contains a hint, and each sign anywhere."""
         if self.hints and not any([hint in small for hint in self.hints]):  # noqa: C419 - a list is faster for so few
             return False
-        return all(_SIGNS_ORDER_SIGNS[sign].search(small) for sign in self.all)
+        return all(_compiled(PATTERNS[sign]).search(small) for sign in self.all)
 
 
 def _rule(row: dict[str, Any]) -> _Rule:
@@ -81,11 +84,6 @@ def _rule(row: dict[str, Any]) -> _Rule:
 
 
 _RULES_ORDER_SIGNS: Final = tuple(map(_rule, _FILE_ORDER_SIGNS["rules"]))
-MAY_HOLD: Final = tuple(
-    f"(?i:{prefilter.relaxed(PATTERNS[sign])})" for sign in dict.fromkeys(rule.all[0] for rule in _RULES_ORDER_SIGNS)
-)
-"""RE2 patterns, of which every text with an order matches at least one: the first sign of each rule. Separate patterns take a third of the
-time of one alternation."""
 
 
 def orders(small: str) -> Iterator[Detection]:
@@ -102,8 +100,8 @@ def orders(small: str) -> Iterator[Detection]:
             if rule.within > 1:
                 end = min(sentences[min(n + rule.within, len(sentences)) - 1][1], start + 2 * _LONGEST)
             passage = small[start:end]
-            if all(_SIGNS_ORDER_SIGNS[sign].search(passage) for sign in rule.all) and not any(
-                _SIGNS_ORDER_SIGNS[sign].search(passage) for sign in rule.none
+            if all(_compiled(PATTERNS[sign]).search(passage) for sign in rule.all) and not any(
+                _compiled(PATTERNS[sign]).search(passage) for sign in rule.none
             ):
                 yield Detection(start, end, "injection", rule.rule, rule.severity)
                 break
@@ -240,13 +238,6 @@ _CODES: Final = (
 )
 _LETTER_OF: Final[Mapping[str, str]] = dict(zip(_CODES.split(" "), "abcdefghijklmnopqrstuvwxyz ", strict=True))
 _LONGEST_WORD: Final = 4_000
-
-MAY_HOLD_ENCODED: Final = (
-    *(prefilter.relaxed(p.pattern) for p in (_HEXADECIMAL, _ESCAPES, _BITS, _PERCENT, _ASCII85, _MORSE)),
-    r"[A-Za-z0-9+/_\-]{24}",  # base64
-    r"[!-~]{40}",  # base85
-)
-"""RE2 patterns, of which every text with an encoded part matches at least one."""
 
 
 def readings(text: str) -> Iterator[tuple[int, int, str]]:
@@ -433,7 +424,7 @@ class _Phrase(NamedTuple):
     rule: str
     severity: Severity
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
     rare: bool
     across: bool  # whether a match may extend beyond the end of a sentence
 
@@ -452,7 +443,7 @@ def _phrase(row: Mapping[str, Any]) -> _Phrase:
         row["rule"],
         row.get("severity", "high"),
         hints,
-        re.compile(_letters(pattern)),
+        _letters(pattern),
         row.get("rare", False),
         row.get("across", False),
     )
@@ -495,33 +486,40 @@ _OF_OTHERS = re.compile(
 _FOLDED: Final = r"[a-z][013457]|[013457][a-z]|[a-z][@$!|][a-z]|(?:^|\s)[@$!|][a-z]|\b\w(?:[ .\-_*+~]\w){4}"
 """Characters that folding would convert to other letters, and words that are spelled out."""
 
-_MAY_HOLD: Final = "|".join(
-    (
-        *(
-            f"(?i:{prefilter.relaxed(phrase.pattern.pattern)})"
-            for phrase in _PHRASES
-            if phrase.in_ascii and not phrase.rare
-        ),
-        prefilter.words(_ROTATED | _REVERSED),
-        f"(?i:{_FOLDED})",
-        *MAY_HOLD_ENCODED,
-    )
-)
 _RARE: Final = f"(?i:{'|'.join(sorted({re.escape(h) for p in _PHRASES if p.rare for h in p.hints}))})"
-_FIRST: Final = prefilter.words(w for w, letters in _LETTERS.items() if any(f in letters for f, _ in _NEEDED))
 
 
-def _orders() -> str:
-    """Build an RE2 pattern for texts that contain the words of any rule."""
+@cache
+def _may_hold() -> tuple[str, ...]:
+    """Return RE2 patterns, of which every text with a phrase, a sign or an encoded part matches at least one.
+
+    The first signs of the rules are separate patterns, which takes a third of the time of one alternation.
+    """
+    encoded = (
+        *(prefilter.relaxed(p.pattern) for p in (_HEXADECIMAL, _ESCAPES, _BITS, _PERCENT, _ASCII85, _MORSE)),
+        r"[A-Za-z0-9+/_\-]{24}",  # base64
+        r"[!-~]{40}",  # base85
+    )
+    phrases = (f"(?i:{prefilter.relaxed(p.pattern)})" for p in _PHRASES if p.in_ascii and not p.rare)
+    signs = dict.fromkeys(rule.all[0] for rule in _RULES_ORDER_SIGNS)
+    return (
+        "|".join((*phrases, prefilter.words(_ROTATED | _REVERSED), f"(?i:{_FOLDED})", *encoded)),
+        _RARE,
+        *(f"(?i:{prefilter.relaxed(PATTERNS[sign])})" for sign in signs),
+    )
+
+
+@cache
+def _order_words() -> tuple[str, str]:
+    """Return RE2 patterns for texts with the first word of any rule over word classes, and with all words of one."""
 
     def words_with(letters: str) -> str:
         return prefilter.words(w for w, own in _LETTERS.items() if not set(letters).isdisjoint(own))
 
     pairs = [(words_with(first), words_with(others)) for first, others in _NEEDED]
-    return "|".join(f"{a}(?s:.*){b}|{b}(?s:.*){a}" for a, b in pairs)
-
-
-_ORDERS: Final = _orders()
+    return words_with("".join(first for first, _ in _NEEDED)), "|".join(
+        f"{a}(?s:.*){b}|{b}(?s:.*){a}" for a, b in pairs
+    )
 
 
 def may_hold(texts: prefilter.Texts) -> prefilter.Flags:
@@ -529,11 +527,15 @@ def may_hold(texts: prefilter.Texts) -> prefilter.Flags:
 
     Time: thirty passes over the column, and one over a few texts.
     """
-    flags = prefilter.found(texts, _MAY_HOLD, _RARE, *MAY_HOLD)
-    rest = np.flatnonzero(prefilter.found(texts, _FIRST) & ~flags)
+    flags = prefilter.found(texts, *_may_hold())
+    first, pairs = _order_words()
+    rest = np.flatnonzero(prefilter.found(texts, first) & ~flags)
     if len(rest):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         apart = pc.replace_substring(texts.take(pa.array(rest)), "_", " ")  # underscores separate words here
-        flags[rest] = prefilter.found(apart, _ORDERS)
+        flags[rest] = prefilter.found(apart, pairs)
     return flags
 
 
@@ -645,7 +647,7 @@ def _phrases(small: str, words: Set[str]) -> Iterator[Detection]:
     """Yield the matches of the fixed phrases; ``words`` includes every word of the text and perhaps others."""
     for n in sorted({n for hint in _possible(words) if hint in small for n in _HINTS[hint]}):
         phrase = _PHRASES[n]
-        for match in phrase.pattern.finditer(small):
+        for match in _compiled(phrase.pattern).finditer(small):
             if phrase.across or not _SENTENCE_END.search(match[0]):
                 yield Detection(match.start(), match.end(), "injection", phrase.rule, phrase.severity)
 

@@ -3,6 +3,8 @@
 RE2 (Arrow's) supports neither lookarounds nor back references, and large repeats make it slow. ``relaxed`` leaves them out: its result
 matches wherever the pattern does, and elsewhere too. Python and RE2 agree about letters, digits and spaces in ASCII texts without control
 characters. Accents and typographic signs are therefore normalised, and texts with other letters still count as matching.
+
+Screening a few texts needs no column, so the functions import Arrow, which takes as long as a short command otherwise.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Flags = NDArray[np.bool_]
 Texts: TypeAlias = "pa.Array | pa.ChunkedArray"
@@ -88,6 +91,9 @@ def found(texts: Texts, *patterns: str) -> Flags:
     """
     if len(texts) <= FEW:
         return np.ones(len(texts), bool)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     column = pc.cast(texts, pa.large_string())
     if isinstance(column, pa.ChunkedArray):  # a mask would need the same chunks
         column = column.combine_chunks()
@@ -125,6 +131,9 @@ def read_together(texts: Texts) -> Generator[None]:
 
     Memory: the texts, about 100 bytes per text and pattern, and the size of the texts again for each rewrite.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     token = _TOGETHER.set(_Together(pc.unique(texts.cast(pa.large_string())).drop_null()))
     try:
         yield
@@ -138,11 +147,16 @@ def matching(texts: Texts, pattern: str) -> Texts:
     RE2 compiles the pattern for each column, which costs as much as searching a hundred texts. The texts of small namespaces are
     therefore searched together.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     return _of_each(texts, pattern, pa.bool_(), lambda column: pc.match_substring_regex(column, pattern))
 
 
 def rewritten(texts: Texts, pattern: str, replacement: str) -> Texts:
     """Return (n,) texts as ``replace_substring_regex`` does; small columns are processed together as in ``matching``."""
+    import pyarrow.compute as pc
+
     given = pattern, replacement
     return _of_each(texts, given, texts.type, lambda column: pc.replace_substring_regex(column, pattern, replacement))
 
@@ -152,6 +166,8 @@ def _of_each(texts: Texts, asked: Hashable, kind: pa.DataType, answer: Answer) -
     together = _TOGETHER.get()
     if together is None or len(texts) > SMALL:
         return answer(texts)
+    import pyarrow as pa
+
     known, given = together.get_answers(asked, answer), texts.to_pylist()
     if new := [text for text in dict.fromkeys(given) if text is not None and text not in known]:
         known |= _answers(new, pa.array(new, pa.large_string()), answer)
@@ -168,6 +184,8 @@ def _levelled(texts: pa.Array) -> pa.Array:
     For Python's patterns such a sign is not a letter, a space or a quotation mark. A combining mark without a letter becomes a control
     character, because leaving it out would shorten the text.
     """
+    import pyarrow.compute as pc
+
     found = pc.utf8_normalize(pc.replace_substring_regex(texts, _MARKS, "\x01"), "NFKD")
     for pattern, plain in ((_MARKS, ""), (_SIGNS, "*"), ("[ßẞ]", "ss"), ("[øØ]", "o"), ("[łŁ]", "l")):
         found = pc.replace_substring_regex(found, pattern, plain)

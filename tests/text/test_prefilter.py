@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import codecs
+import re
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,9 +63,7 @@ def test_words_in_any_order_are_not_overlooked(rows: list[list[tuple[str, str]]]
     assert dict(screen_all(pa.array(texts + PLAIN))) == alone
 
 
-PATTERNS = [
-    p for p in (*(f.pattern for f in secrets._FORMS), *(p.pattern for p in injections._PHRASES)) if p.pattern.isascii()
-]
+PATTERNS = [re.compile(one.pattern) for one in (*secrets._FORMS, *injections._PHRASES) if one.pattern.isascii()]
 
 
 @settings(max_examples=200)
@@ -96,7 +96,7 @@ def test_only_a_few_texts_are_read() -> None:
     """Plain ones are cleared as a column, and a null holds nothing."""
     texts = pa.array([*PLAIN, None, "Ann keeps the key to the garden, and all were there.", ORDER])
     assert injections.may_hold(texts).nonzero()[0].tolist() == [len(texts) - 1]
-    assert not prefilter.found(texts, *secrets.MAY_HOLD).any()
+    assert not prefilter.found(texts, *secrets.secret_marks()).any()
 
 
 def test_accents_and_typography_are_levelled() -> None:
@@ -108,7 +108,7 @@ def test_accents_and_typography_are_levelled() -> None:
     ]
     other = ["cafe\u0301 noir", "чай в пять", "tea \u2764\ufe0f", "wo\u200brd", "a\u034fb"]
     texts = pa.array([*prose, *other, *PLAIN])
-    flags = prefilter.found(texts, *secrets.MAY_HOLD) | injections.may_hold(texts)
+    flags = prefilter.found(texts, *secrets.secret_marks()) | injections.may_hold(texts)
     assert flags[: len(prose) + len(other)].tolist() == [False] * len(prose) + [True] * len(other)
 
 
@@ -116,7 +116,10 @@ def test_a_column_in_several_chunks_is_read_as_one() -> None:
     """As a snapshot's columns are that were written in several batches, with letters beyond ASCII in each."""
     column = pa.chunked_array([["café", *PLAIN], ["чай", "naïve"], PLAIN])
     whole = column.combine_chunks()
-    assert prefilter.found(column, *secrets.MAY_HOLD).tolist() == prefilter.found(whole, *secrets.MAY_HOLD).tolist()
+    assert (
+        prefilter.found(column, *secrets.secret_marks()).tolist()
+        == prefilter.found(whole, *secrets.secret_marks()).tolist()
+    )
     assert dict(screen_all(column)) == dict(screen_all(whole))
 
 
@@ -133,7 +136,7 @@ def test_texts_that_are_read_together_match_as_each_column_does() -> None:
     assert alone[0] == [True, True, False, False, True, None]
     with prefilter.read_together(pa.chunked_array([said[:2], said[2:]])), pytest.MonkeyPatch.context() as patch:
         assert [prefilter.matching(column, p).to_pylist() for column in columns for p in patterns] == alone
-        patch.setattr(prefilter.pc, "match_substring_regex", None)
+        patch.setattr(pc, "match_substring_regex", None)
         assert [prefilter.matching(column, p).to_pylist() for column in columns for p in patterns] == alone
 
 
@@ -151,7 +154,7 @@ def test_texts_that_are_read_together_are_rewritten_as_each_column_is() -> None:
     assert alone[0].to_pylist() == ["Crane # is at the quay.", "nothing", "# of #", None, "crane #"]
     with prefilter.read_together(pa.chunked_array([said[:2], said[2:]])), pytest.MonkeyPatch.context() as patch:
         assert each() == alone
-        patch.setattr(prefilter.pc, "replace_substring_regex", None)
+        patch.setattr(pc, "replace_substring_regex", None)
         assert each() == alone
 
 

@@ -178,5 +178,5 @@ def test_the_listing_is_of_this_version() -> None:
         project["name"],
         *2 * [project["version"]],
     )
-    assert package["runtimeArguments"][0]["value"] == f"{project['name']}[serve]=={project['version']}"
+    assert package["runtimeArguments"][0]["value"] == f"{project['name']}[serve,minilm]=={project['version']}"
     assert f"<!-- mcp-name: {LISTED['name']} -->" in (ROOT / "README.md").read_text()
