@@ -88,6 +88,13 @@ class ResolveConflictsOptions(BaseModel):
     low_importance: float = Field(
         default=0.3, ge=0, le=1, description="Of two memories below this, the newer wins without a person."
     )
+    newest_wins: tuple[str, ...] = Field(
+        default=(),
+        description="Relations, types or predicates whose newest value ends the older ones unasked; frames: all statements of one form.",
+        json_schema_extra={
+            "why": "Which facts of a namespace simply change, such as where people live, only its owner knows."
+        },
+    )
 
 
 class DedupeMemoriesOptions(BaseModel):

@@ -129,6 +129,7 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
     },
     "operations/planners/test_resolve_conflicts.py": {
         "judge_confidence": "test_judges_have_to_be_as_sure_as_the_settings_demand",
+        "operations.resolve_conflicts.newest_wins": "test_newest_wins_ends_the_older_value_of_a_named_relation_unasked",
     },
     "operations/test_decay.py": {
         "operations.decay_transition.days": "test_days_are_settings_and_a_stage_without_days_lasts",

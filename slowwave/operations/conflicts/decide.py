@@ -22,8 +22,10 @@ from slowwave.plans.questions import SAID, Conflict
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
+from slowwave.text.frames import other_value, read_framed
 from slowwave.text.quotation import quote
 from slowwave.text.subjects import says_new
+from slowwave.text.tokens import fold
 
 # Sides: the data of the rows in conflict, what a judge reads of each, and what the person who approves is shown.
 
@@ -48,6 +50,9 @@ class ConflictRows:
     taken_at: datetime
     precedence: tuple[str, ...]
     low: float  # importance under which memories are too slight to ask a person
+    newest_wins: frozenset[str] = (
+        frozenset()
+    )  # relations of which the newest value ends the others, folded; see ``folded_relation``
 
 
 def weighed_columns(table: str) -> tuple[str, ...]:
@@ -81,13 +86,15 @@ def read_sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Sett
             key = (table, str(row["id"]))
             rows[key] = row
             chunks[key] = tuple(dict.fromkeys(c for c in row["source_chunk_ids"] or () if c in live_chunks))
+    options = settings.options("resolve_conflicts", ResolveConflictsOptions)
     return ConflictRows(
         rows,
         chunks,
         _sources_of(snapshot, {c for cs in chunks.values() for c in cs}),
         snapshot.taken_at,
         tuple(p.casefold() for p in settings.source_precedence),
-        settings.options("resolve_conflicts", ResolveConflictsOptions).low_importance,
+        options.low_importance,
+        frozenset(map(folded_relation, options.newest_wins)),
     )
 
 
@@ -202,8 +209,13 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     """Decide a conflict by a policy.
 
     Of two memories of little importance the newer one wins under any policy (mnemo 2.4). So does a memory that says of itself that it
-    replaces the other.
+    replaces the other. Where the namespace says that the newest value of the relation wins, it does, unless both are equally new.
     """
+    if relation := newest_wins(conflict, sides):
+        newest = _keep_newest(conflict, sides)
+        shown = {**newest.evidence, "newest_wins": relation}
+        why = f"In this namespace the newest wins for “{relation}”. {newest.why}"
+        return for_audience(conflict, for_pinned(conflict, replace(newest, why=why, evidence=shown), sides), sides)
     slight, replaces = _slight(conflict, sides), bool(conflict.evidence.get("replaces"))
     used = "keep_newest" if slight or replaces else policy
     decision = _POLICIES[used](conflict, sides)
@@ -223,9 +235,32 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     return decision
 
 
+FRAMES: Final = "frames"
+"""Name under which ``newest_wins`` lists all statements of one form."""
+
+
+def folded_relation(name: str) -> str:
+    """Fold the name of a relation, a type or a predicate, so that ``LIVES_IN`` and "lives in" are one and three dots are an ellipsis."""
+    return " ".join(fold(name).replace("_", " ").replace("...", "…").split())
+
+
+def newest_wins(conflict: Conflict, sides: ConflictRows) -> str:
+    """Return the name by which the namespace lets the newest side of this conflict win; empty if it does not."""
+    if not sides.newest_wins or conflict.reason in ("low_similarity", "property_contradiction", "reversed"):
+        return ""
+    a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
+    column = {"relationships": "relationship_type", "memory_facts": "predicate"}.get(conflict.table)
+    names = [str(a[column]) if column else str(conflict.evidence.get("predicate", ""))]
+    if conflict.evidence.get("rule") == "frame":
+        framed = read_framed(str(a["text"])), read_framed(str(b["text"]))
+        value = other_value(framed[0], framed[1]) if framed[0] and framed[1] else None
+        names = [value.relation if value else "", FRAMES]
+    return next((name for name in names if folded_relation(name) in sides.newest_wins), "")
+
+
 def _slight(conflict: Conflict, sides: ConflictRows) -> bool:
-    """Return whether both rows are memories of little importance (mnemo 2.4)."""
-    if conflict.table != "memories":
+    """Return whether both rows are memories of little importance (mnemo 2.4); a frame is too weak evidence to decide even those."""
+    if conflict.table != "memories" or conflict.evidence.get("rule") == "frame":
         return False
     return all(sides.rows[conflict.table, id_]["importance"] < sides.low for id_ in (conflict.a, conflict.b))
 

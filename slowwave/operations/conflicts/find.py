@@ -14,6 +14,7 @@ from slowwave.operations.conflicts.memories import (
     LONGEST,
     EndedStatement,
     figure_conflicts,
+    frame_conflicts,
     memory_conflicts,
     mentions,
     one_matter,
@@ -108,6 +109,7 @@ def conflicts_of_memories(
         *memory_conflicts(snapshot, settings, tally),
         *stated,
         *figure_conflicts(snapshot, tally),
+        *frame_conflicts(snapshot, tally),
     ]
 
 

@@ -97,6 +97,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     counts["both pinned"] = len(pinned)
     items, waiting = _items(snapshot, decisions, sides)
     counts["decided by another conflict of a row"] = waiting
+    counts["newest wins"] = sum(i.decision == Decision.RESOLVE and "newest_wins" in i.evidence for i in items)
     return Proposal(tuple(items), _report(inputs, found.conflicts, open_, items, counts, judged))
 
 
@@ -289,6 +290,7 @@ def _report(
         "decided by another conflict of a row": counts.get("decided by another conflict of a row", 0),
         "items": len(items),
         "resolved": resolved,
+        "resolved because the newest wins": counts.get("newest wins", 0),
         "for review": len(items) - resolved,
     }
     if policy == "two_judges":

@@ -594,6 +594,45 @@ def test_resolve_conflicts_of_two_slight_memories_lets_the_newer_win() -> None:
     assert decided(resolve_conflicts(replace(inputs, settings=low))) != {uid(0): "resolve"}
 
 
+PATRON: list[Row] = [
+    {"text": f"The patron of the club is {name}.", "subject": "", "valid_from": since(day)}
+    for name, day in (("Ada", 30), ("Otto", 10))
+]
+
+
+@pytest.mark.parametrize("names", [["the patron of ... is"], ["Frames"], ["lives in", "THE PATRON OF … IS"]])
+def test_newest_wins_ends_the_older_value_of_a_named_relation_unasked(names: list[str]) -> None:
+    """By dates and not by the order of rows; a pinned value, and values that are equally new, are asked about."""
+
+    def found(*rows: Row) -> Proposal:
+        inputs = memories(*rows)
+        return resolve_conflicts(
+            replace(inputs, settings=Settings(operations={"resolve_conflicts": {"newest_wins": names}}))
+        )
+
+    proposal = found(*PATRON)
+    assert decided(proposal) == {uid(0): "resolve"}
+    assert "the newest wins" in str(proposal.items[0].evidence["why"])
+    assert proposal.report.numbers["resolved because the newest wins"] == 1
+    assert decided(found(*reversed(PATRON))) == {uid(1): "resolve"}
+    assert decided(found({**PATRON[0], "pinned": True}, PATRON[1])) == {uid(1): "review"}
+    assert set(decided(found(PATRON[0], {**PATRON[1], "valid_from": since(30)})).values()) == {"review"}
+
+
+def test_newest_wins_for_other_relations_leaves_a_conflict_to_a_person() -> None:
+    other = Settings(operations={"resolve_conflicts": {"newest_wins": ["the captain of … is"]}})
+    for settings in (Settings(), other):
+        proposal = resolve_conflicts(replace(memories(*PATRON), settings=settings))
+        assert set(decided(proposal).values()) == {"review"}
+
+
+def test_newest_wins_for_a_predicate_of_facts_ignores_what_was_learnt_of_it() -> None:
+    inputs = world([fact("porto", "Porto", days=30), fact("lisbon", "Lisbon", days=10)])
+    assert decided(resolve_conflicts(inputs)) == {uid("porto"): "review"}
+    settings = Settings(operations={"resolve_conflicts": {"newest_wins": ["LIVES_IN"]}})
+    assert decided(resolve_conflicts(replace(inputs, settings=settings))) == {uid("porto"): "resolve"}
+
+
 @pytest.mark.parametrize(
     "texts",
     [

@@ -1,0 +1,207 @@
+"""Frames: statements that begin with the same words and end in another value ("The captain of the crew is Ada.", "… is Otto.").
+
+A frame states one value of one subject, so two values of it are a change, or one of them is wrong. It needs no vectors and no knowledge
+of words, which is why it finds changes that a comparison of meanings ranks too low. It cannot know which frames take several values
+("is a member of the choir"): ``TAKES_MANY`` lists verbs and nouns that do, ``slowwave.operations.conflicts.memories`` learns others from
+the namespace, and what remains is asked and never decided.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from slowwave.text.exclusions import exclusion, is_a
+from slowwave.text.sentences import sentences
+from slowwave.text.statements import stem
+from slowwave.text.subjects import is_open
+from slowwave.text.tokens import fold
+from slowwave.text.words import GRAMMAR, NEGATIONS, words_of
+
+LONGEST: Final = 200
+"""Characters of a text that may state a value; longer ones say more than one thing."""
+
+FEWEST: Final = 3
+"""Words of a frame."""
+
+_MOST_WORDS: Final = 40
+_LARGEST_VALUE: Final = 6  # words
+_CERTAIN: Final = words_of("is was are were has")
+_POINTING: Final = words_of("this that these those it he she they there here such so")
+_ASKING: Final = words_of(
+    "how what which who whose whom where when why is are was were do does did can could should will would may"
+)
+_CHANGE: Final = words_of("now currently presently")
+_PREPOSITIONS: Final = words_of("""
+of in on at to from by for with into onto over under about after before during between through near behind beside against without
+within around across along past since until till than as like
+""")
+_ARTICLES: Final = words_of("a an the my your his her its our their this that these those some")
+_SEVERAL: Final = words_of(
+    "and or nor plus also another too sometimes often occasionally besides both either neither including"
+)
+_RELATIVE: Final = words_of("""
+today tonight tomorrow yesterday ago last next recently lately soon later earlier again still already yet when while whenever if unless
+because
+""")
+TAKES_MANY: Final = words_of("""
+part parts kind kinds type types example examples allergic good great bad interested able ready afraid fond keen proud aware used
+available similar related compatible connected close next full like likes loves hates enjoys speaks visited owns knows known mentioned
+seen read watched met told been done made asked
+""")
+"""Words from the verb of a frame on, after which one subject may have several values at a time."""
+
+_ONE_OF_SEVERAL: Final = words_of("""
+one member members friend friends fan fans sibling siblings brother brothers sister sisters son sons daughter daughters child children
+parent parents cousin uncle aunt neighbour neighbor colleague colleagues alumnus alumni
+""")
+"""Words that name one of several anywhere in a frame."""
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['’.\-/:][^\W_]+)*%?|[€$£]\d[\d.,]*")
+_LISTED: Final = re.compile(r"[,;:(]\s|\s[-–—]\s|[&/+]")
+
+
+class Framed(NamedTuple):
+    """Words of a statement of one sentence, folded, and for each whether it is written with a capital letter."""
+
+    words: tuple[str, ...]
+    capitals: tuple[bool, ...]
+
+
+class OtherValue(NamedTuple):
+    """The frame that two statements share, the words of its relation ("the captain of … is"), and their values differ in figures."""
+
+    frame: tuple[str, ...]
+    relation: str
+    figures: bool
+
+
+def read_framed(text: str) -> Framed | None:
+    """Return the words of a plain statement of one sentence; None for questions, wishes, reports, lists and several sentences."""
+    if len(text) > LONGEST or is_open(text) or len(sentences(text)) != 1:
+        return None
+    found = _WORD.findall(text)
+    if not FEWEST < len(found) <= _MOST_WORDS:
+        return None
+    kept = [(fold(word), word[0].isupper()) for word in found]
+    if kept[0][0] in _ASKING | _POINTING:  # a question without its mark; a subject that another sentence names
+        return None
+    kept = [(word, capital) for word, capital in kept if word not in _CHANGE]
+    words = tuple(word for word, _ in kept)
+    if not _RELATIVE.isdisjoint(words) or not _SEVERAL.isdisjoint(words) or _LISTED.search(text):
+        return None
+    return Framed(words, tuple(capital for _, capital in kept))
+
+
+def shared_beginning(one: Framed, two: Framed) -> int:
+    """Return the number of words with which both statements begin."""
+    return next(
+        (n for n, (a, b) in enumerate(zip(one.words, two.words, strict=False)) if a != b),
+        min(len(one.words), len(two.words)),
+    )
+
+
+def other_value(one: Framed, two: Framed) -> OtherValue | None:
+    """Return the frame of two statements that give one subject different values; None if both may be true.
+
+    The shared beginning has at least three words, one of them of content, and either a form of *be* or *has*, or it ends in "the X of"
+    after a word of content ("Tom leads the crew of …"). Of what follows, at most six words on each side differ, and neither value
+    contains, names or extends the other. Half of the words of content are shared.
+    """
+    start = shared_beginning(one, two)
+    frame = one.words[:start]
+    if start < FEWEST or not _is_frame(frame):
+        return None
+    ends = _shared_end(one.words[start:], two.words[start:])
+    mine, theirs = (range(start, len(side.words) - ends) for side in (one, two))
+    a, b = (tuple(side.words[k] for k in span) for side, span in ((one, mine), (two, theirs)))
+    if not 0 < len(a) <= _LARGEST_VALUE or not 0 < len(b) <= _LARGEST_VALUE or not _are_rivals(frame, a, b):
+        return None
+    named = [any(side.capitals[k] for k in span) for side, span in ((one, mine), (two, theirs))]
+    figures = [any(c.isdigit() for word in value for c in word) for value in (a, b)]
+    if (named[0] != named[1] and figures != [True, True]) or figures[0] != figures[1]:
+        return None
+    common = [word for word in (*frame, *one.words[len(one.words) - ends :]) if word not in GRAMMAR]
+    least = min(len([word for word in side.words if word not in GRAMMAR]) for side in (one, two))
+    if not common or 2 * len(common) < least:
+        return None
+    return OtherValue(frame, relation_of(frame), all(figures))
+
+
+def _is_frame(frame: Sequence[str]) -> bool:
+    if (
+        not _ONE_OF_SEVERAL.isdisjoint(frame)
+        or not NEGATIONS.isdisjoint(frame)
+        or all(word in GRAMMAR for word in frame)
+    ):
+        return False
+    verb = _verb(frame)
+    if verb is not None:
+        return TAKES_MANY.isdisjoint(frame[verb:])
+    if frame[-1] != "of" or frame[-3] != "the" or not TAKES_MANY.isdisjoint(frame):
+        return False
+    before = [word for word in frame[:-3] if word not in GRAMMAR]
+    return len(before) > 1 or (len(before) == 1 and frame[-4] not in GRAMMAR)
+
+
+def _verb(frame: Sequence[str]) -> int | None:
+    """Return the place of the first form of *be* or *has* after the subject."""
+    return next((n for n, word in enumerate(frame) if n and word in _CERTAIN), None)
+
+
+def _shared_end(one: Sequence[str], two: Sequence[str]) -> int:
+    """Return the number of last words that both have, if each has more than those."""
+    shorter = min(len(one), len(two))
+    return next((n for n in range(shorter) if one[-1 - n] != two[-1 - n]), shorter)
+
+
+def _are_rivals(frame: Sequence[str], a: Sequence[str], b: Sequence[str]) -> bool:
+    """Return whether two values of a frame exclude each other, as far as their words show."""
+    if not (_PREPOSITIONS.isdisjoint(a) or _PREPOSITIONS.isdisjoint(b)):
+        return False
+    if (
+        (a[0] in _ARTICLES) != (b[0] in _ARTICLES)
+        or not NEGATIONS.isdisjoint((*a, *b))
+        or not _CERTAIN.isdisjoint((*a, *b))
+    ):
+        return False
+    if (frame[-1] == "has" and a[0] in _ARTICLES) or (frame[-1] in _ARTICLES and frame[-2] == "has"):
+        return False  # a subject has many things
+    if frame[-1] in ("a", "an") and exclusion(a[-1], b[-1]) is None:
+        return False  # and is many things, unless their kinds exclude each other
+    mine, theirs = ({stem(word) for word in value if word not in GRAMMAR} for value in (a, b))
+    if not mine or not theirs or mine <= theirs or theirs <= mine:
+        return False
+    return not any(_may_mean(x, y) for x in mine - theirs for y in theirs - mine)
+
+
+def _may_mean(one: str, other: str) -> bool:
+    """Return whether a word may mean another: its beginning, its abbreviation, or a term above or below it."""
+    if one.isdigit() or other.isdigit():
+        return False
+    return one.startswith(other) or other.startswith(one) or is_a(one, other) or is_a(other, one)
+
+
+def relation_of(frame: Sequence[str]) -> str:
+    """Return the words of a frame without its subject: "the captain of … is", "…'s captain is", "… leads the crew of"."""
+    verb = _verb(frame)
+    if verb is None:
+        return " ".join(("…", *frame[-4:]))
+    if frame[0] == "the" and "of" in frame[2:verb]:
+        return " ".join((*frame[: frame.index("of") + 1], "…", *frame[verb:]))
+    owner = max((n for n, word in enumerate(frame[:verb]) if word.endswith(("'s", "’s"))), default=verb - 1)
+    return " ".join(("…", *frame[owner + 1 :]))
+
+
+def beginnings(statements: Sequence[Framed]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of statements that may share a frame: each with the six that follow it in the order of their words.
+
+    In that order the statements with the same beginning are neighbours, so the cost is one sort.
+    """
+    order = sorted(range(len(statements)), key=lambda n: statements[n].words)
+    for place, n in enumerate(order):
+        for m in order[place + 1 : place + 7]:
+            if statements[n].words[:FEWEST] != statements[m].words[:FEWEST]:
+                break
+            yield n, m
