@@ -35,6 +35,7 @@ from slowwave.snapshots.export import release
 from slowwave.snapshots.models import ModelDatabase, load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
+from slowwave.text.tokens import counted
 
 # Convergence: the planners, run again on the simulated outcome of the night, plan nothing.
 #
@@ -99,16 +100,20 @@ class ConvergenceProbe:
     def sentence(self) -> str:
         """Describe the result for an operator."""
         deferred, pages = self._count("deferred"), self._count("follows")
-        later = f" {deferred:,} deferred item{'s come' if deferred > 1 else ' comes'} back." if deferred else ""
+        later = (
+            f" {counted(deferred, 'item')} left for a later night {'is' if deferred == 1 else 'are'} planned then."
+            if deferred
+            else ""
+        )
         later += (
-            f" {pages:,} page{'s that tell of it follow' if pages > 1 else ' that tells of it follows'}."
+            f" It also writes {counted(pages, 'page')} that {'lists' if pages == 1 else 'list'} the changes."
             if pages
             else ""
         )
         if self.passed:
             return f"A second night after this plan plans nothing new.{later}"
-        counts = Counter(r.operation for r in self.remaining if r.why == "new")
-        operations = ", ".join(f"{n:,} of {operation}" for operation, n in sorted(counts.items()))
+        new = Counter(r.operation for r in self.remaining if r.why == "new")
+        operations = ", ".join(f"{n:,} of {operation}" for operation, n in sorted(new.items()))
         return f"A second night after this plan would plan {self.items:,} new items: {operations}.{later}"
 
 

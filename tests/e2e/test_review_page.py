@@ -191,7 +191,7 @@ def test_a_thousand_items_are_reviewed_by_keyboard_signed_once_and_taken_back(
 
     undo.focus()
     counted_press("Enter")
-    expect(page.get_by_text("Nothing of it stands")).to_be_visible()
+    expect(page.get_by_text("Nothing of it is in memory now")).to_be_visible()
     assert ask(store, "SELECT id, name, description, invalidated_at FROM memory.entities ORDER BY id") == before
     with capsys.disabled():
         print(

@@ -279,7 +279,7 @@ def test_pages_that_follow_from_a_plan_are_no_surprise(store: Store) -> None:
     inputs = Inputs(snapshot, {}, Settings.for_namespace(snapshot.settings))
     probe = convergence_probe(inputs, after, lambda i: compile_pages(i).items, lambda _: {})
     assert (probe.items, [r.why for r in probe.remaining], probe.passed) == (0, ["follows", "follows"], True)
-    assert "2 pages that tell of it follow" in probe.sentence()
+    assert "It also writes 2 pages that list the changes." in probe.sentence()
     again = simulate(after, compile_pages(replace(inputs, snapshot=after)).items)
     assert compile_pages(replace(inputs, snapshot=again)).items == ()
 
