@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused, UnknownName
 from slowwave.plans.approval import refuse_unwritable
 from slowwave.plans.seal import DreamScope
-from slowwave.plans.states import find_plan
+from slowwave.plans.states import consolidations_of, find_plan
 from slowwave.store.claims import (
     NamespaceClaim,
     Stuck,
@@ -424,35 +424,6 @@ def status_of(connection: Connection, run: Run) -> DreamStatus:
     )
 
 
-_CONSOLIDATIONS: Final = """
-SELECT j.run_id::text, count(*), sum((e ->> 'source_count')::int), avg((e ->> 'cluster_similarity')::float),
-  sum((e ->> 'token_savings')::int)
-FROM (SELECT DISTINCT run_id, item_id FROM night.journal WHERE run_id = ANY(%s::uuid[])) j
-JOIN night.runs r ON r.id = j.run_id
-JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id, LATERAL (SELECT i.evidence -> 'evidence') AS x (e)
-WHERE i.operation = 'consolidate_clusters' AND i.status = 'applied' GROUP BY 1
-"""
-
-
-def consolidations_of(connection: Connection, runs: Sequence[Run]) -> dict[str, dict[str, float]]:
-    """Return the figures of the summaries that each apply run wrote, by run id.
-
-    The figures are ``summaries``, ``sources``, ``similarity`` (the mean over the clusters) and ``token_savings``, as in Plugged.in's
-    ``dream_consolidations``. They count the items that the run applied and that were not undone. Runs without such items are left out.
-    """
-    ids = [run.run_id for run in runs if run.mode == "apply"]
-    rows = connection.execute(_CONSOLIDATIONS, (ids,)).fetchall() if ids else []
-    return {
-        str(run): {
-            "summaries": int(str(n)),
-            "sources": int(str(sources)),
-            "similarity": round(float(str(similarity)), 4),
-            "token_savings": int(str(saved)),
-        }
-        for run, n, sources, similarity, saved in rows
-    }
-
-
 _SAVED: Final = """
 SELECT n.slug, sum((i.evidence #>> '{evidence,token_savings}')::int)
 FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id JOIN night.plan_items i ON i.plan_hash = p.plan_hash
@@ -623,12 +594,14 @@ def dream_status(run_id: str, *, namespace: str | None = None, store: Store | No
         return status_of(connection, find_run(connection, run_id, namespace=namespace))
 
 
-def dream_history(namespace: str, limit: int = 20, *, store: Store | None = None) -> tuple[DreamRun, ...]:
-    """Return the ``limit`` newest runs of a namespace, newest first, with the times of each."""
+def dream_history(
+    namespace: str, limit: int = 20, *, offset: int = 0, store: Store | None = None
+) -> tuple[DreamRun, ...]:
+    """Return ``limit`` runs of a namespace, newest first, with the times of each; the ``offset`` newest are left out."""
     with (store or open_store()).connect("reader") as connection:
         scope = namespace_id(connection, slug_of(connection, namespace))
-        runs = runs_of(connection, scope, limit)
-        consolidated = consolidations_of(connection, runs)
+        runs = runs_of(connection, scope, limit, offset)
+        consolidated = consolidations_of(connection, [run.run_id for run in runs])
         return tuple(dream_run(run, consolidated.get(run.run_id)) for run in runs)
 
 

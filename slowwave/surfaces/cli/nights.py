@@ -331,6 +331,9 @@ def night(
             "--deep", help="Run a deep pass instead: a model edits a copy of the memory, and its changes become a plan."
         ),
     ] = False,
+    requested: Annotated[
+        bool, typer.Option("--requested", help="Skip namespaces for which no agent requested a night.")
+    ] = False,
     reason: Annotated[str, typer.Option(help="Reason of the run; `slowwave runs list NAMESPACE` shows it.")] = "",
     wait: Wait = 0.0,
     jobs: Annotated[
@@ -348,7 +351,7 @@ def night(
     With --deep also 1 if the pass ran out of time or broke a rule, and 2 if its plan failed a probe.
     """
     from slowwave.night.night import OPERATIONS
-    from slowwave.night.runs import Night
+    from slowwave.night.runs import Night, open_requests
     from slowwave.night.several import run_nights
     from slowwave.operations import named
     from slowwave.plans.seal import DreamScope
@@ -357,7 +360,16 @@ def night(
     scope = DreamScope(None, instant_of("since", since), instant_of("until", until), _ids(entity), _ids(document))
     instant = instant_of("now", now)
     if deep:
-        if namespace == "ALL" or force or ops is not None or scope.narrows or instant or jobs > 1 or verbose:
+        if (
+            namespace == "ALL"
+            or force
+            or ops is not None
+            or scope.narrows
+            or instant
+            or jobs > 1
+            or verbose
+            or requested
+        ):
             raise Refused(
                 "A deep pass works on the whole memory of one namespace: --deep accepts only --reason, --wait and --json. Nothing was done."
             )
@@ -365,11 +377,19 @@ def night(
         return
     store = open_store()
     named(ops, OPERATIONS)
+    asked_for = open_requests(store, None if namespace == "ALL" else namespace) if requested else {}
+    if requested and not asked_for:
+        chosen_namespaces(store, namespace)  # refuses an unknown name
+        if json:
+            show_json([] if namespace == "ALL" else {"namespace": namespace, "skipped": "no agent requested a night"})
+        else:
+            say("No agent requested a night.")
+        return
     if namespace == "ALL":
         # Check all stores before the names are chosen, so that new namespaces of connected stores are included.
         for problem in look_at_stores(store):
             say(f"Note: {problem}", console=err)
-    names = chosen_namespaces(store, namespace)
+    names = [name for name in chosen_namespaces(store, namespace) if not requested or name in asked_for]
     nights = partial(
         run_nights,
         store,

@@ -236,12 +236,12 @@ def _announce(about: Undoing) -> None:
     )
 
 
-def show_runs(namespace: str, limit: int, *, json: bool) -> None:
+def show_runs(namespace: str, limit: int, *, offset: int = 0, json: bool) -> None:
     """Print the runs of a namespace, the newest first."""
     from slowwave.surfaces.api.dreams import dream_history, token_savings
 
     store = open_store()
-    runs = dream_history(namespace, limit, store=store)
+    runs = dream_history(namespace, limit, offset=offset, store=store)
     with store.connect("reader") as connection:
         became = run_states(connection, [run.run_id for run in runs])
     if json:
@@ -279,10 +279,11 @@ def counts_text(counts: object) -> str:
 def list_(
     namespace: Namespace,
     limit: Annotated[int, typer.Option(help="Maximum number of runs.", min=1)] = 20,
+    offset: Annotated[int, typer.Option(help="Number of newest runs to leave out.", min=0)] = 0,
     json: Json = False,
 ) -> None:
     """List the runs of a namespace, newest first."""
-    show_runs(namespace, limit, json=json)
+    show_runs(namespace, limit, offset=offset, json=json)
 
 
 @app.command()

@@ -86,6 +86,8 @@ def test_a_memory_that_recall_has_proven_goes_to_the_long_term_ring() -> None:
     assert isinstance(scores, dict)
     assert f"(scores {scores['score']:.2f} to {scores['score']:.2f})" in found.report.headline
     assert (scores["recalls"], scores["days"], scores["queries"], scores["consolidation"]) == (3, 2, 2, 0.4)
+    shown = f"(scores {scores['score']:.2f} to {scores['score']:.2f})"
+    assert found.report.headline == f"1 of 1 recalled memories would be promoted {shown}."
     after = simulate(snapshot, found.items)
     (promotion,) = after.table("promotions").to_pylist()
     assert json.loads(promotion["scores"]) == scores
