@@ -386,10 +386,12 @@ def run_night(
                     report_done(stream, "audit", reports[name])
                     phase.operations += 1
             proposals: dict[str, Proposal] = {}
+            planned: list[Item] = []
             with stream.phase("plan") as phase:
                 for name, planner in PLANNERS.items():
                     say(name)
-                    proposals[name] = run_planner(planner, inputs, names)
+                    proposals[name] = run_planner(planner, replace(inputs, planned=planned), names)
+                    planned += proposals[name].items
                     report_done(stream, "plan", proposals[name].report, len(proposals[name].items))
                     phase.operations += 1
             say("plan")

@@ -27,7 +27,11 @@ STATES: Final = (
 
 _ORDER: Final = ("pending", "approved", "applied", "undone", "skipped_stale", "noop", "failed", "rejected", "deferred")
 
-_WORDS: Final = {"skipped_stale": "skipped as stale", "noop": "already so"}
+_WORDS: Final = {
+    "skipped_stale": "skipped because a row changed",
+    "noop": "already so",
+    "deferred": "left for a later night",
+}
 
 
 def shown_state(state: object, items: object, expires_at: object = None) -> str:

@@ -21,8 +21,7 @@ from slowwave.plans.commands import argument, undecided
 from slowwave.plans.states import latest_plan
 from slowwave.store import server
 from slowwave.store.connect import Store
-from slowwave.store.namespaces import store_of
-from slowwave.surfaces.cli.plans import suggest_decision
+from slowwave.surfaces.cli.plans import show_missing_vectors, suggest_decision
 from slowwave.surfaces.cli.runs import counts_text
 from slowwave.surfaces.cli.session import (
     AnyNamespace,
@@ -599,29 +598,6 @@ def _show_vectors(one: Night, store: Store) -> None:
             sorted(name for name, r in blind.items() if r.skipped),
             sorted(name for name, r in blind.items() if not r.skipped),
         )
-
-
-def show_missing_vectors(store: Store, namespace: str, idle: Sequence[str], limited: Sequence[str]) -> None:
-    """Print which operations did not run, or compared no memories by meaning, because no memory has a vector, and the remedy."""
-    with store.connect("reader") as connection:
-        connected = store_of(connection, namespace)
-    if idle:
-        say(
-            f"No memory of {namespace} has a vector, so nothing was compared by {', '.join(idle)}.",
-            indent=2,
-        )
-    if limited:
-        say(
-            f"Without vectors {', '.join(limited)} did not compare memories by meaning: a contradiction in other words is not found.",
-            indent=2,
-        )
-    if connected:
-        suggest(
-            f"Add a `vector` column to the table and its binding (docs/stores-table.md), then connect {connected} again",
-            f"{program()} connect table --file BINDING.toml --name {argument(connected)} --embedding-model MODEL",
-        )
-    else:
-        suggest("Embed them", f"{program()} namespace reembed {argument(namespace)}")
 
 
 def with_progress(

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from slowwave import token_savings
 from slowwave.store.connect import Store
 from slowwave.wiki.serving.nights import NightsRequest, list_nights
 from tests.memories import ago, remember, unit
@@ -42,5 +43,10 @@ def test_the_figures_of_consolidations_are_those_of_what_stands(store: Store, ru
     with store.connect("server") as connection:
         assert list_nights(connection, slug, NightsRequest()).runs[0].consolidations == found, "as agents read them"
     assert f"1 summary for 3 memories, mean similarity {found['similarity']:.2f}" in run("runs", "list", slug)[1]
+    saved = found["token_savings"]
+    assert f"Summaries have saved {saved} tokens in all." in run("runs", "list", slug)[1]
+    assert (token_savings(store=store), token_savings(slug, store=store)) == ({slug: saved}, {slug: saved})
     assert run("undo", applied["run_id"])[0] == 0
+    assert (token_savings(store=store), token_savings(slug, store=store)) == ({}, {slug: 0})
+    assert "in all" not in run("runs", "list", slug)[1]
     assert not any(r["consolidations"] for r in json.loads(run("runs", "list", slug, "--json")[1]))
