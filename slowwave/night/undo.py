@@ -56,8 +56,9 @@ SELECT r.id::text FROM night.runs r WHERE r.mode = 'apply' AND r.namespace_id = 
 _COUNT_APPLY_RUNS: Final = "SELECT count(*) FROM night.runs WHERE mode = 'apply' AND namespace_id = %s"
 _STILL_APPLIED: Final = """
 SELECT r.id::text FROM night.runs r WHERE r.namespace_id = (SELECT namespace_id FROM night.runs WHERE id = %(run)s) AND r.mode = 'apply'
-  AND r.id <> %(run)s AND EXISTS (SELECT 1 FROM night.journal j WHERE j.run_id = r.id
-    AND NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id))
+  AND r.id <> %(run)s AND EXISTS (SELECT 1 FROM night.journal j
+    JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id AND i.mutation ->> 'table' <> 'erasures'
+    WHERE j.run_id = r.id AND NOT EXISTS (SELECT 1 FROM night.journal u WHERE u.undoes = j.id))
 ORDER BY r.started_at DESC, r.id LIMIT 1
 """
 _IS_NAMESPACE: Final = "SELECT 1 FROM memory.namespaces WHERE slug = %s"
@@ -132,7 +133,7 @@ class UndoResult:
 
     ``items`` is empty if nothing was left to undo. ``cancelled`` says that the run was unfinished and is not resumed by itself. ``left``
     are the items that were left as they are, because later changes depend on them. ``still_applied`` is the newest other apply run of the
-    namespace that still has applied items, empty if there is none: one ``apply`` makes a run for each approval.
+    namespace with applied items that can be undone, empty if there is none: one ``apply`` makes a run for each approval.
     """
 
     run_id: str

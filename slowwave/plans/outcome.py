@@ -16,7 +16,7 @@ from typing import Final, Literal
 from slowwave.changes.cells import Cell, Insert, Value, inserted_id
 from slowwave.changes.mutation import Mutation
 from slowwave.plans.items import Item
-from slowwave.plans.questions import REASONS, SAME
+from slowwave.plans.questions import NO_SIDE, REASONS, SAME
 from slowwave.text.quotation import quotable
 
 LONGEST: Final = 300
@@ -127,6 +127,9 @@ class ItemOutcome:
         else:
             dates = dict.fromkeys(row.date for row in self.ends)
             done = _joined([_ending(date, [r for r in self.ends if r.date == date], listed) for date in dates])
+        if self.proposed and self.side == NO_SIDE:
+            why = f"They {self.reason.removeprefix('they ')}, and nothing" if self.reason else "Nothing"
+            return f"{listed(self.stays)} or {listed(self.ends)}? {why} says which is later. With yes, {done}; {stay}."
         side = f" {self.side}" if self.side else ""
         return f"{'Proposal: ' if self.proposed else ''}{done}{because}; {stay}{side}."
 

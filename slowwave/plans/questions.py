@@ -31,6 +31,9 @@ REASONS: Final[Mapping[str, str]] = {
 }
 """Reason → what two rows do, in words."""
 
+NO_SIDE: Final = "though nothing says which of the two is later"
+"""Clause of a proposal that takes a side without a reason; people are shown both sides instead."""
+
 SAID: Final[Mapping[str, tuple[str, ...]]] = {
     "relationships": ("source_entity_id", "target_entity_id", "relationship_type", "description", "properties"),
     "memory_facts": ("subject", "predicate", "object", "fact_text"),

@@ -440,7 +440,8 @@ def matches(
     if not meant:
         why = f"No row here has a vector of the model {model.model}: only words were compared."
         if not word_scores and not has_rows(connection, domain):
-            why = "Nothing that is stored meets the conditions of this search: its corpus, its scope and its instant."
+            why = "Nothing that is stored meets the conditions of this search: its corpus, its scope and its instant. "
+            why += "Rows of connected stores are searched by their own program; the page *Memory* of `slowwave review` lists them."
         return ScoredIds(word_scores, (why,))
     calibration = calibration_of(model.model)
     if mode == "vector":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -18,7 +19,7 @@ from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.items import decides_alone, why_asked
-from slowwave.plans.questions import SAID, Conflict
+from slowwave.plans.questions import NO_SIDE, SAID, Conflict
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -189,6 +190,9 @@ UNKNOWN: Final = 0.5
 """Reliability of a source that is not in the table."""
 
 _Fields = Mapping[str, Any]
+
+_ENDED: Final = re.compile(r"\bno longer\b|\b(?:not|n['’]t)\b.*\bany ?more\b", re.IGNORECASE)
+"""A memory with these words knows of the other state, so it is the later one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +376,7 @@ def _only_one_of_change(conflict: Conflict, sides: ConflictRows) -> str:
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
     if conflict.table != "memories" or (a["valid_from"] and b["valid_from"] and a["valid_from"] != b["valid_from"]):
         return ""
-    new = [side for side, row in (("a", a), ("b", b)) if says_new(str(row["text"]))]
+    new = [side for side, row in (("a", a), ("b", b)) if says_new(str(row["text"])) or _ENDED.search(str(row["text"]))]
     return new[0] if len(new) == 1 else ""
 
 
@@ -397,7 +401,7 @@ def why_this_side(conflict: Conflict, decision: ConflictDecision, sides: Conflic
                     f", the other {days[1]}" if days[0] != days[1] else ", later than the other"
                 )
             return "because it weighs more, although it is older" if decision.evidence else "although it is older"
-    return "though nothing says which of the two is later"
+    return NO_SIDE
 
 
 def _source_precedence(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:

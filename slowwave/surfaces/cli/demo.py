@@ -108,10 +108,12 @@ def _show_demo(
         )
     out.print()
     more = "" if verbose else f"The full reports of the nights: `{program()} demo --verbose`. "
-    say(f"{more}To review in a browser: `make up`.")
+    if more:
+        say(more.strip())
     if waiting:
         first = argument(waiting[0].namespace)
-        suggest("Show the first plan", f"{program()} plans show {first}")
+        suggest("Review the first plan in a browser", f"{program()} review {first}")
+        suggest("Show it", f"{program()} plans show {first}")
         suggest("Show its changes row by row", f"{program()} plans diff {first}")
         if waiting[0].failed:
             say(

@@ -238,8 +238,9 @@ def doctor(json: Json = False) -> None:
     store = Store.from_environment()
     found = diagnose(store)
     well = not any(d.problem for d in found)
-    found += [*diagnose_settings(store if well else None), *diagnose_installation()]
-    if well:
+    values = diagnose_settings(store if well else None)
+    found += [*values, *diagnose_installation()]
+    if well and not any(d.problem for d in values):
         from slowwave.bindings.checks import diagnose_stores
         from slowwave.night.delivery import diagnose_notices
         from slowwave.sources.folder_sources import diagnose_folders

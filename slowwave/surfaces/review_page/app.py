@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from slowwave.changes.claims import ERASURES
 from slowwave.errors import ProbesFailed, Refused, SlowwaveError
 from slowwave.night.answers import MOST_CHARACTERS, Amended, amendable, answer_many, edit, given_answers, split
 from slowwave.night.executor import apply_approval
@@ -126,13 +127,15 @@ class SigningPages:
         approvals, rejected = self._desk.signed(plan.plan_hash)
         drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
         ready = [one for one in approvals if one.ready]
+        erased = [one for one in approvals if one.stand and _erases(self._desk.plan(one.plan_hash), one.item_ids)]
         values = {
             **bar_values(plan, queue(plan, drafts), _reviewer(request)),
             "approvals": [_approval(self._desk.store, one, self._desk.plan(one.plan_hash), name) for one in approvals],
             "ready": [one.approval_id for one in ready],
             "ready_items": sum(len(one.item_ids) for one in ready),
-            "applied": [one.approval_id for one in reversed(approvals) if one.stand],
-            "applied_items": sum(one.stand for one in approvals),
+            "applied": [one.approval_id for one in reversed(approvals) if one.stand and one not in erased],
+            "applied_items": sum(one.stand for one in approvals if one not in erased),
+            "erased": bool(erased),
             "rejected": rejected,
             "other_plans": [
                 one
@@ -279,6 +282,7 @@ def _approval(store: Store, one: SignedApproval, plan: StoredPlan, reviewer: str
     return asdict(one) | {
         **{"told": items_text(one.counts), "undo_command": f"slowwave undo {one.run_id}", "signers": signers},
         "covers": len(one.item_ids),
+        "erases": bool(one.stand) and _erases(plan, ids),
         "diffs": item_diffs(store, plan, [s for s in plan.items if s.id in ids]),
         "lacks": signed_by(signers, one.missing) if one.missing else "",
         "signed_by_you": reviewer.lower() in {name.lower() for name in signers},
@@ -383,6 +387,11 @@ def _text(stored: StoredItem) -> str:
     """Return the text that an item proposes, with markers for secrets and hidden characters."""
     contents = (i.values.get("content") for i in stored.item.mutation.inserts if i.table == "memory_versions")
     return str(quotable(str(next(contents, ""))))
+
+
+def _erases(plan: StoredPlan, items: Collection[str]) -> bool:
+    """Return whether some items of a plan delete rows for good, so that no undo brings them back."""
+    return any(stored.item.mutation.table == ERASURES and stored.id in items for stored in plan.items)
 
 
 def _to(made: Amended) -> Response:

@@ -30,7 +30,7 @@ from slowwave.night.answers import (
     seal_follow_ups,
 )
 from slowwave.plans.ledger import StoredItem, StoredPlan
-from slowwave.plans.questions import CODES, HEADINGS
+from slowwave.plans.questions import CODES, HEADINGS, NO_SIDE
 from slowwave.plans.review import SORTS, Sort
 from slowwave.plans.review.card import Card, ComparedLine, MarkedRun, called_rows, card, whole_cell
 from slowwave.plans.review.drafts import Draft, NewDraft, Verdict, read_drafts, read_session, undo_last
@@ -323,7 +323,7 @@ class CardStep:
 def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, object]:
     """Build the values for the template of a card; ``path`` is the address of its plan, for links to the rest of cut texts."""
     rest = f"{path}/items/{stored.id}/text" if path else ""
-    tie = str(stored.item.evidence.get("side", "")).startswith(_TIE)
+    tie = stored.item.evidence.get("side") == NO_SIDE
     heads = card.heads
     if sides_of(stored) and heads == ("stays", "ends"):
         heads = ("This one", "The other one") if tie else ("This one: would stay", "The other one: would end")
@@ -430,7 +430,6 @@ _FOLLOWS: Final = {
 }
 """Answer to a question about two sides → what follows; the columns above it quote the sides."""
 
-_TIE: Final = "though nothing says which"
 _DONE: Final = "No question waits here. What you said is at the bottom: sign when you are ready."
 _NONE: Final = "No question fits these filters."
 
@@ -646,12 +645,16 @@ def session_links(store: Store, plan: StoredPlan) -> dict[str, object]:
     """Return the plans of a plan's session, each with the number of its open questions, and the questions that follow."""
     session = read_session(store, plan.header.namespace, plan.plan_hash)
     names = {s.id: title_of(s) for one in session for s in one.plan.items}
+
+    def made(plan: StoredPlan) -> str:
+        return title_of(plan.items[0]) if len(plan.items) == 1 else "follows from answers"
+
     return {
         "plans": [
             {
                 "plan_hash": one.plan.plan_hash,
                 "open": sum(s.is_question for s in one.covers.left),
-                "made": "" if not one.of else names.get(one.of, "follows from answers"),
+                "made": made(one.plan) if one.of else "",
             }
             for one in session
         ],

@@ -49,6 +49,12 @@ def sides_of(first: dict[str, object], second: dict[str, object]) -> tuple[Confl
             "something has changed",
         ),
         (
+            {"text": "Diesel is bought from Silo."},
+            {"text": "Diesel is no longer bought from Silo."},
+            "b",
+            "something has changed",
+        ),
+        (
             {"text": "Kite ships in April."},
             {"text": "Kite ships in June."},
             "a",

@@ -208,6 +208,15 @@ def test_doctor_ends_with_the_first_thing_to_do(store: Store, run: Run) -> None:
     assert (code, out.splitlines()[-1].startswith("Not ready. First: ")) == (1, True), out
 
 
+def test_doctor_names_an_invalid_variable_of_a_working_database(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_world(store)
+    monkeypatch.setenv("SLOWWAVE_NIGHTLY_HOUR", "99")
+    code, out, _ = run("doctor")
+    assert (code, "SLOWWAVE_NIGHTLY_HOUR" in out) == (1, True)
+
+
 def test_an_unreachable_database_is_a_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 1, no password, no stack trace."""
     monkeypatch.setenv("SLOWWAVE_DATABASE_URL", "postgresql://me:secret-word@127.0.0.1:1/nothing")

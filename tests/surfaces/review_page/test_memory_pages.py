@@ -203,6 +203,8 @@ def test_forgetting_makes_the_plan_of_the_command_with_the_reviewer_as_author(st
     page = browser.get(deleted.headers["location"]).text
     assert "cannot be undone" in page
     apply_approval(store, approve(store, SLUG, plan, approver="otto").id)
+    signed = browser.get(f"/plans/{plan}/signed").text
+    assert ("there is no undo" in signed, "Undo this run" in signed, "slowwave undo" in signed) == (True, False, False)
     gone = browser.get(path)
     assert (gone.status_code, "no such row" in gone.text) == (404, True)
 
