@@ -34,6 +34,7 @@ def excludes(denial: str, assertion: str) -> bool:
         ("I fixed the gate, so which bolts should I order?", "fix"),
         ("Can you order bolts? I fixed the gate.", "fix"),
         ("The gate was loud, but I fixed it.", "fix"),
+        ("I fixed the gate, and the bolts of it are new.", "fix"),
         ("Last May I fixed the gate.", "fix"),
         ("I have just fixed the gate.", "fix"),
         ("I should mention that I fixed the gate.", "fix"),
@@ -93,6 +94,9 @@ def test_an_assertion_with_the_words_of_a_denial_contradicts_it(denial: str, ass
     [
         ("I have never visited the old mill.", "My brother visited the old mill."),
         ("I have never visited the old mill.", "I never visited the old mill."),
+        ("I have never visited the old mill.", "I have a friend who visited the old mill."),
+        ("I have never written a letter in French.", "I wrote a letter in English."),
+        ("I have never integrated Stripe with Flask.", "I integrated Flask with Sentry."),
         ("I have never visited the old mill.", "I would like to visit the old mill."),
         ("I have never owned a dog.", "I walked the dog of a neighbour."),
         ("I've never used Redis.", "I read a book about Redis."),

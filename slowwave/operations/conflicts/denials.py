@@ -172,7 +172,7 @@ def _likely(
 def _disliked(
     members: Sequence[int], texts: Sequence[str], when: Sequence[int], holders: Sequence[str]
 ) -> Iterator[_Pair]:
-    """Yield for each dislike the latest liking of the same holder whose object is the same, contains it or is contained.
+    """Yield for each dislike the latest liking of the same object by the same holder, else of one that contains it or is contained.
 
     ``holders`` are those of "I" in each statement; a program's likings are nobody's. Each liking is in one pair at most.
     """
@@ -185,11 +185,11 @@ def _disliked(
     for key, disliked in dislikes.items():
         left = likes.get(key, [])[:CROWD]
         for n, dislike in disliked[:CROWD]:
-            for place, (m, liking) in enumerate(left):
-                if m != n and (dislike.words <= liking.words or liking.words <= dislike.words):
-                    yield _Pair("preference", n, m, (dislike.sentence, liking.sentence))
-                    del left[place]
-                    break
+            fits = [(m, liking) for m, liking in left if m != n and dislike.excludes(liking)]
+            if fits:
+                m, liking = min(fits, key=lambda fit: fit[1].words != dislike.words)
+                yield _Pair("preference", n, m, (dislike.sentence, liking.sentence))
+                left.remove((m, liking))
 
 
 def _outcome(

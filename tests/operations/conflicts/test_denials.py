@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from slowwave.operations.conflicts.decide import decide, read_sides
-from slowwave.operations.conflicts.denials import opposed_conflicts, opposed_statements
+from slowwave.operations.conflicts.denials import opposed_conflicts
 from slowwave.operations.conflicts.find import ended_statements, find_conflicts
 from slowwave.operations.conflicts.rows import Tally
 from slowwave.operations.planners.mark_ended_statements import mark_ended_statements
@@ -62,11 +61,24 @@ def test_a_preference_that_turned_round_is_asked_about() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("I hate camping.", "I love camping in the mountains."),
+        ("I love tea.", "I can't stand green tea."),
+        ("I love working from home.", "I don't enjoy working from home, so which office is near?"),
+    ],
+)
+def test_an_object_that_contains_the_other_is_asked_about(one: str, other: str) -> None:
+    assert found(memory(one), memory(other, 3))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
         ("I like tea.", "I hate coffee."),
         ("I like green tea.", "I hate black tea."),
         ("I like apples.", "I hate apple pie."),
         ("I like tea.", "I love tea."),
         ("The user likes tea.", "Mara hates tea."),
+        ("I like coffee.", "I hate coffee with milk."),
     ],
 )
 def test_other_objects_and_holders_are_no_conflict(one: str, other: str) -> None:
@@ -118,8 +130,3 @@ def test_statements_that_held_one_after_the_other_are_no_conflict() -> None:
 
 def test_summaries_are_not_compared() -> None:
     assert not found(memory(NEVER), memory(DONE, 3, kind="summary"))
-
-
-def test_nothing_is_read_where_nobody_denies_or_dislikes() -> None:
-    snapshot = world(memory("I like tea."), memory(DONE))
-    assert opposed_statements(replace(snapshot)).pairs == 0
