@@ -34,7 +34,7 @@ LIKES: Final = (
 """Pattern in every text with a liking; also valid in RE2."""
 
 LEAST_SHARE: Final = 0.6
-"""Share of the weight of a denial's words that an assertion with the same verb contains; tuned on 46 pairs written for it and on memorybank."""
+"""Share of the weight of a denial's words that an assertion with the same verb has; tuned on 104 pairs written for it and memorybank."""
 
 LEAST_SHARE_OTHER_VERB: Final = 0.75
 """Share if the verb is another one: "never visited the old mill", "walked through the old mill"."""

@@ -12,6 +12,7 @@ from slowwave.operations.conflicts.denials import opposed_conflicts
 from slowwave.operations.conflicts.find import ended_statements, find_conflicts
 from slowwave.operations.conflicts.rows import Tally
 from slowwave.operations.planners.mark_ended_statements import mark_ended_statements
+from slowwave.operations.planners.resolve_conflicts import resolve_conflicts
 from slowwave.plans.items import Decision
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.snapshot import Snapshot
@@ -99,6 +100,11 @@ def test_nothing_decides_such_a_conflict_alone(importance: float, policy: str, o
     snapshot = world(memory(one, importance=importance), memory(other, 3, importance=importance))
     (conflict,) = find_conflicts(snapshot, Settings()).conflicts
     assert not decide(policy, conflict, read_sides(snapshot, [conflict], Settings())).sure
+
+
+def test_the_planner_asks_about_it() -> None:
+    (item,) = resolve_conflicts(make_inputs(world(memory(NEVER), memory(DONE, 3)))).items
+    assert (item.decision, item.evidence["reason"]) == (Decision.REVIEW, "polarity")
 
 
 LONG = f"The gate is red. {NEVER} What is in it?"
