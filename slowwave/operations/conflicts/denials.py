@@ -54,7 +54,7 @@ _OWN: Final = r"(?i)\bi\b"
 _USERS: Final = frozenset(("user", "human"))
 _PRIOR: Final = 50  # texts that are added to an author's, so that two texts alone make no word common
 _COMMON: Final = 200  # texts with a word from which it proposes no candidates; it is weighed all the same
-_COMPARED: Final = 8  # texts with the largest shares whose clauses are parsed
+_COMPARED: Final = 24  # texts with the largest shares whose clauses are parsed
 
 
 class _Pair(NamedTuple):
