@@ -96,11 +96,9 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     memories = active_memories(snapshot)
     memories = memories.filter(pc.not_equal(memories["kind"], "summary")).combine_chunks()
     denies, dislikes = (_flags(memories, pattern) for pattern in (NEVER, DISLIKES))
-    program = among(memories["author"], PROGRAMS)
-    denies &= ~program
     if not denies.any() and not dislikes.any():
         return OpposedStatements((), (), 0)
-    user = among(memories["author"], _USERS)
+    user, program = (among(memories["author"], authors) for authors in (_USERS, PROGRAMS))
     scope, author = codes(memories["scope"])[0], np.where(user, -1, codes(memories["author"])[0]) + 1
     speaker = pack(scope, author)
     own = np.isin(speaker, speaker[denies]) & ~program & _flags(memories, _OWN)

@@ -130,8 +130,14 @@ def test_a_sentence_with_such_a_note_is_left_alone() -> None:
 
 
 def test_statements_that_held_one_after_the_other_are_no_conflict() -> None:
-    until = TAKEN_AT - timedelta(days=50)
+    until = TAKEN_AT + timedelta(days=5)
+    assert found(memory(NEVER, valid_to=until), memory(DONE, 60))
     assert not found(memory(NEVER, valid_to=until), memory(DONE, 60, valid_from=until))
+
+
+@pytest.mark.parametrize(("one", "other"), [(NEVER, DONE), ("I like tea.", "I hate tea.")])
+def test_the_first_person_of_a_program_is_nobody(one: str, other: str) -> None:
+    assert not found(memory(one, author="assistant"), memory(other, 3, author="assistant"))
 
 
 def test_summaries_are_not_compared() -> None:
