@@ -239,6 +239,8 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     return decision
 
 
+_WEAK: Final = frozenset(("frame", "denial", "preference"))
+
 FRAMES: Final = "frames"
 """Name under which ``newest_wins`` lists all statements of one form."""
 
@@ -263,8 +265,8 @@ def newest_wins(conflict: Conflict, sides: ConflictRows) -> str:
 
 
 def _slight(conflict: Conflict, sides: ConflictRows) -> bool:
-    """Return whether both rows are memories of little importance (mnemo 2.4); a frame is too weak evidence to decide even those."""
-    if conflict.table != "memories" or conflict.evidence.get("rule") == "frame":
+    """Return whether both rows are memories of little importance (mnemo 2.4); the rules in ``_WEAK`` do not decide even those."""
+    if conflict.table != "memories" or conflict.evidence.get("rule") in _WEAK:
         return False
     return all(sides.rows[conflict.table, id_]["importance"] < sides.low for id_ in (conflict.a, conflict.b))
 

@@ -10,6 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from slowwave.operations.conflicts.decide import effective_verdicts
+from slowwave.operations.conflicts.denials import opposed_conflicts, opposed_statements
 from slowwave.operations.conflicts.memories import (
     LONGEST,
     EndedStatement,
@@ -110,6 +111,7 @@ def conflicts_of_memories(
         *stated,
         *figure_conflicts(snapshot, tally),
         *frame_conflicts(snapshot, tally),
+        *opposed_conflicts(snapshot, tally),
     ]
 
 
@@ -129,6 +131,7 @@ def ended_statements(snapshot: Snapshot) -> list[EndedStatement]:
     over = [*by_value.values, *by_relation.values, *(d.value for d in doubted)]
     mentioned = [one for one in mentions(snapshot, over) if whole.isdisjoint(one.memories)]
     every = [*by_value.sentences, *by_relation.sentences, *mentioned, *(d.sentence for d in doubted if d.sentence)]
+    every += opposed_statements(snapshot).sentences
     for one in sorted(every, key=lambda e: (e.holds, e.memories, e.since, e.later, e.said)):
         found.setdefault((one.memories[0], one.sentence), one)
     return sorted(found.values(), key=lambda e: (e.memories, e.since, e.later, e.said))

@@ -3,7 +3,7 @@
 ``slowwave.operations.conflicts`` finds what has ended. "Good morning! My flat is in Leeds." becomes "Good morning! My flat is in Leeds
 (until 2026-04-12; then: “I moved to Porto”)." in a new version; no word is removed, and the former version stays on record. A sentence
 about what happened before, or one for which no one has decided yet whether a later one replaces it, stays and cites the later statement:
-"Mara rang from Oslo (later, on 2026-04-12: “Mara moved to Bergen”)".
+"Mara rang from Oslo (later, on 2026-04-12: “Mara moved to Bergen”)". So does one that a denial or a dislike contradicts.
 
 A memory that states nothing else loses the conflict instead (``resolve_conflicts``). A pinned memory, a summary, and one that screening
 would hold back are left alone. If the later statement contains brackets or quotation marks, apart from dates written next to relative

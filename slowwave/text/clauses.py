@@ -1,0 +1,467 @@
+"""Clauses in which a speaker asserts, denies ("I have never …"), likes or dislikes something, wherever they stand in a text.
+
+A turn of a conversation often ends in a question ("I fixed the gate, can you order the bolts?"), and only its interrogative clause asks.
+Code and quotations are removed first. Then a sentence is split at punctuation and conjunctions, so that a condition, a question or
+another person's words count for their own clause only. English. Linear in the text, about 50 µs per sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from slowwave.text.sentences import Verbatim, sentences
+from slowwave.text.statements import stem
+from slowwave.text.tokens import fold
+from slowwave.text.turns import LONGEST_SENTENCE, SessionTurn, spoken
+from slowwave.text.words import DENIALS, GRAMMAR, NEGATIONS, words_of
+
+NEVER: Final = r"(?i)\bi(?:['’]ve| have| had)? (?:\w+ )?never\b"
+"""Pattern in every text with a denial; also valid in RE2."""
+
+DISLIKES: Final = (
+    r"(?i)\b(?:dislikes?|hates?|detests?|loathes?|despises?|(?:can['’]t|cannot|can not) (?:stand|bear)|"
+    r"not (?:a |\w+ )?(?:fond of|fan of|keen on|passionate about))\b|"
+    r"(?:n['’]t|\bnot|\bnever|\bno longer) (?:\w+ )?(?:likes?|liked|loves?|loved|enjoy(?:s|ed)?|care for)\b"
+)
+"""Pattern in every text with a dislike; also valid in RE2. It matches "doesn't really like", not "does like"."""
+
+LIKES: Final = (
+    r"(?i)\b(?:likes?|loves?|loved|enjoy(?:s|ed)?|prefers?|adores?|fond of|fan of|keen on|passionate about)\b"
+)
+"""Pattern in every text with a liking; also valid in RE2."""
+
+LEAST_SHARE: Final = 0.6
+"""Share of the weight of a denial's words that an assertion with the same verb has; tuned on 104 pairs written for it and memorybank."""
+
+LEAST_SHARE_OTHER_VERB: Final = 0.75
+"""Share if the verb is another one: "never visited the old mill", "walked through the old mill"."""
+
+_SAME_VERB: Final = 0.15  # added to the score
+
+_SPLIT: Final = re.compile(
+    r"\s*[;:]\s+|\s+[–—-]+\s+|\s*[()]\s*|"
+    r",\s+(?=(?:(?:and|but|so|or|yet|because|since|although|though|while|whereas|then)\s+)?"
+    r"(?:i|i['’]\w+|you|he|she|it|we|they|my|can|could|would|will|should|do|does|did|is|are|was|may|what|which|how|where|when|why|who|please)\b)|"
+    r",?\s+(?:so(?!\s+(?:much|many|far|long|good|well|few|little|that|on)\b)|but|because|although|though|whereas|while)\s+|"
+    r",?\s+(?:and|or|then|as)\s+(?=(?:i|i['’]\w+|you|he|she|we|they|my)\s)|"
+    r",\s+and\s+(?=(?:[\w'’-]+\s+){1,5}?(?:is|are|was|were|can|could|will|would|has|have|had)\b)",
+    re.IGNORECASE,
+)
+"""Ends of clauses: matches in "I fixed it, can you …", "I fixed it and I …", not in "tea, coffee and milk"."""
+
+_ASKS: Final = re.compile(
+    r"(?:(?:and|but|so|or|then|please|also|well|ok|okay|hey|hi),?\s+)*"
+    r"(?:can|could|would|will|should|shall|do|does|did|is|are|was|were|am|have|has|may|might|what|which|how|where|when|why|who|whose|any)\b",
+    re.IGNORECASE,
+)
+_UNREAL: Final = re.compile(
+    r"\b(?:dream(?:s|t|ed|ing)?|imagin\w+|pretend\w*|jok(?:e|es|ed|ing)|hypothetical\w*|suppose|as though)\b",
+    re.IGNORECASE,
+)
+_CONDITION: Final = re.compile(r"\b(?:if|unless|whether)\b", re.IGNORECASE)
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_FIRST: Final = re.compile(
+    r"^\W*(?P<lead>(?:[\w'’./-]+,?\s+){0,6}?)[Ii](?:['’](?P<short>ve|m|d|ll))?\s+(?P<rest>\S.*)$", re.DOTALL
+)
+_OTHERS: Final = words_of("""
+he she they you we it who whom which that when whenever until said says say told tells tell thinks think thought believes believe guess bet
+doubt claims claimed claim heard hears asked asks wish wishes hope hopes wonder suppose writes wrote not never
+""")
+"""Words before "I" that make a clause another person's, another time's or another world's."""
+
+_UNDONE: Final = words_of("""
+would could might may must shall should will can hope hoped wish wished want wanted wanna need needed plan planned planning intend intended
+expect expected consider considered considering think thought thinking guess suppose imagine wonder wondered wondering believe doubt try
+trying about going gonna ought promise promised prefer rather decided
+""")
+"""Words after "I" that leave open whether it was done."""
+
+_ADVERBS: Final = words_of("""
+really truly just also still always simply actually personally even ever already once recently finally successfully only then now have had
+ve been am was do did so
+""")
+_DETERMINERS: Final = words_of("a an the my some any two three many several")
+_PREPOSITIONS: Final = words_of(
+    "of in on at with for from to about by near without during after before under into through"
+)
+_PLACES: Final = words_of("to in at on inside near abroad")
+_HARDLY: Final = words_of("almost nearly hardly barely rarely scarcely")
+_EMPTY: Final = words_of("""
+before really actually personally ever even once any anything something life far yet first time myself own one two lot lots bit way quite
+pretty honestly professionally sure person i've i'm i'd i'll last year month week ago yesterday today
+""")
+_POINTS: Final = re.compile(
+    r"\b(?:it|them|him|you|such|so|than|more|less|better|worse|one|again|enough)\b|"
+    r"\b(?:this|that|these|those|her)(?:\W*$|\s+(?:before|in|with|for|on|at|to|until|way|much|many)\b)",
+    re.IGNORECASE,
+)
+"""Words for what another sentence names, or for a degree: "never tried this before", not "never in this project"."""
+
+_MENTAL: Final = words_of("""
+say said tell told think thought feel felt know knew known realize realized realise realised hear heard notice noticed imagine imagined
+expect expected understand understood believe believed want wanted mean meant mind care cared regret regretted stop stopped doubt doubted
+forget forgot see seen saw find found like liked love loved enjoy enjoyed get got gotten bother bothered manage managed need needed question
+consider considered
+""")
+"""Verbs whose denial says how something was felt or found, or that hold of no act."""
+
+_PREFACE: Final = re.compile(
+    r"^.*?\bI\s+(?:\w+\s+){0,3}?(?:note|mention|admit|clarify|add|confess|clear|honest|remember|recall|realize|realise)(?:\s+that)?\s+(?=I\b)"
+)
+"""Words that only introduce what the speaker states: "I should mention that I …"; not "I think that you …"."""
+
+_RELATIVE: Final = re.compile(r"\s(?:who|whom|whose|which|that|where)\s", re.IGNORECASE)
+_LIMITS: Final = re.compile(
+    r"\b(?:after|before(?=\s+\w)|during|without|while|when|since|alone|on \w+days?)\b(?P<when>.*)$", re.IGNORECASE
+)
+_UNTIL: Final = re.compile(r"\b(?:until|till|again|except)\b|\bas\b.*\bas\b", re.IGNORECASE)
+
+_BASES: Final[Mapping[str, str]] = {
+    form: stem(base)
+    for line in """
+be am is are was were been|use used uses using|have has had|do does did done|go goes went gone|see saw seen|take took taken|make made
+come came|give gave given|buy bought|find found|leave left|run ran|eat ate eaten|drink drank drunk|drive drove driven|fly flew flown flies
+write wrote written|get got gotten
+speak spoke spoken|break broke broken|begin began begun|bring brought|build built|catch caught|choose chose chosen|fall fell fallen
+hold held|keep kept|know knew known|lose lost|pay paid|send sent|sleep slept|sell sold|spend spent|stand stood|swim swam swum|teach taught
+think thought|throw threw thrown|wear wore worn|sing sang sung|ride rode ridden|ring rang rung|tell told|draw drew drawn|grow grew grown
+hide hid hidden|lead led|mean meant|win won|shoot shot|steal stole stolen|feed fed|fight fought|freeze froze frozen|hear heard|meet met
+feel felt|say said|learn learnt|deal dealt|bite bit bitten|forget forgot forgotten|study studied studies|try tried tries|marry married
+carry carried carries|spin spun|dig dug|sew sewn|show shown|weave wove woven
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+    for base, *forms in [line.split()]
+    for form in (base, *forms)
+}
+_PAST: Final = frozenset(form for form, base in _BASES.items() if form != base and not form.endswith("s"))
+
+
+class Assertion(NamedTuple):
+    """Clause in which the speaker states in the first person what is or was.
+
+    ``words`` are all stems of content, ``phrases`` those after each preposition; ``past`` is whether the verb is in a past form.
+    """
+
+    sentence: str
+    words: frozenset[str]
+    verb: str
+    phrases: Mapping[str, frozenset[str]]
+    past: bool
+
+
+class Denial(NamedTuple):
+    """Clause in which the speaker has never done something.
+
+    ``words`` are the stems that state what, ``object`` are those before the first preposition, ``phrases`` those after each
+    preposition, ``limits`` those that state when. A ``habit`` is denied in the present ("I never drink coffee").
+    """
+
+    sentence: str
+    words: frozenset[str]
+    verb: str
+    object: frozenset[str]
+    phrases: Mapping[str, frozenset[str]]
+    limits: frozenset[str]
+    habit: bool
+
+
+class Attitude(NamedTuple):
+    """Liking or dislike: of whom ("i" or "user"), whether it is a liking, and of what.
+
+    ``words`` are those of the whole object, ``core`` those up to its ``head``: "long walks" of "long walks by the sea".
+    """
+
+    sentence: str
+    holder: str
+    likes: bool
+    head: str
+    core: frozenset[str]
+    words: frozenset[str]
+
+    def excludes(self, liking: Attitude) -> bool:
+        """Return whether this dislike excludes a liking: one object is the other, or a kind of it.
+
+        A dislike under a condition ("coffee with milk") does not exclude the liking without it.
+        """
+        return self.words <= liking.words or (liking.words <= self.words and self.words - liking.words <= self.core)
+
+
+class Clauses(NamedTuple):
+    """The clauses of a text by kind, and whether the text states nothing beside one sentence."""
+
+    assertions: tuple[Assertion, ...]
+    denials: tuple[Denial, ...]
+    attitudes: tuple[Attitude, ...]
+    is_single: bool
+
+
+@lru_cache(maxsize=4096)
+def read_clauses(text: str) -> Clauses:
+    """Parse the clauses of a text in which a speaker asserts, denies, likes or dislikes something."""
+    assertions: list[Assertion] = []
+    denials: list[Denial] = []
+    attitudes: list[Attitude] = []
+    stating = 0
+    plain = "\n" not in text and "`" not in text
+    every = (
+        sentences(text)
+        if plain
+        else [s.text for s in spoken(SessionTurn("", tuple(enumerate(text.split("\n"))), None))]
+    )
+    for sentence in every:
+        clauses = list(_asserting(sentence)) if len(sentence) <= LONGEST_SENTENCE else [sentence]
+        stating += any(len(_WORD.findall(clause)) > 2 for clause in clauses)
+        if len(sentence) > LONGEST_SENTENCE or _UNREAL.search(sentence):
+            continue
+        for clause in _unconditional(clauses):
+            attitudes += _attitudes(sentence, clause)
+            clause = _PREFACE.sub("", clause)
+            denials += _denials(sentence, clause)
+            if (assertion := _assertion(sentence, clause)) is not None:
+                assertions.append(assertion)
+    return Clauses(tuple(assertions), tuple(denials), tuple(attitudes), plain and stating <= 1)
+
+
+def _asserting(sentence: str) -> Iterator[str]:
+    """Yield the clauses of a sentence that ask nothing, without quotations."""
+    verbatim = Verbatim.from_text(sentence)
+    for start, end in zip(reversed(verbatim.starts), reversed(verbatim.ends), strict=True):
+        kept = sentence[start:end].strip("`") if sentence[start] == "`" else ""
+        sentence = f"{sentence[:start]} {kept} {sentence[end:]}"
+    clauses = [clause for part in _SPLIT.split(sentence) if (clause := part.strip(" \t\n.,!…"))]
+    if clauses and sentence.rstrip().endswith("?"):
+        asking = [clause for clause in clauses if _ASKS.match(clause)] or clauses[-1:]
+        clauses = [clause for clause in clauses if clause not in asking]
+    yield from clauses
+
+
+def _unconditional(clauses: Sequence[str]) -> Iterator[str]:
+    """Yield the clauses without conditions, and without those that follow a clause with one ("If it rains, I drink tea")."""
+    conditional = False
+    for clause in clauses:
+        condition = _CONDITION.search(clause)
+        if condition is None and not conditional:
+            yield clause
+        conditional = condition is not None and not condition.start()
+
+
+@lru_cache(maxsize=65_536)  # most words occur in many texts
+def stem_of(word: str) -> str:
+    """Return a crude stem of a folded word, which "visited" and "visitation" share, and "wrote" and "written"."""
+    if word in _BASES:
+        return _BASES[word]
+    if len(word) > 5:
+        word = re.sub(r"ions?$", "", word)
+    found = stem(word)
+    found = found[:-2] if len(found) > 5 and found.endswith("at") else found
+    return _BASES.get(found, found)
+
+
+def _stemmed(words: str) -> frozenset[str]:
+    return frozenset(map(stem_of, words.split()))
+
+
+_IDLE: Final = _stemmed("""
+read hear look search wonder like love hate interest buy see know talk ask learn study watch consider recommend mention miss compare
+""")
+"""Verbs by which nobody has used, tried or had anything yet."""
+
+_MOTION: Final = _stemmed("go visit travel fly drive live stay move return come be arrive spend ride sail walk tour")
+_ALIKE: Final = (
+    _MOTION,
+    _stemmed("write implement build create develop code make design set configure add integrate install deploy"),
+)
+"""Verbs of which one may say what another does."""
+
+_BE: Final = stem_of("be")
+_HAVE: Final = stem_of("have")
+_LIGHT: Final[Mapping[str, frozenset[str]]] = {
+    _BE: _MOTION,
+    "go": _MOTION,
+    _HAVE: _stemmed("have get own suffer keep"),
+    "own": _stemmed("have own buy keep get"),
+    "work": _stemmed("work use collaborate build develop implement integrate deal"),
+    "deal": _stemmed("deal handle work"),
+    **dict.fromkeys(("use", "try", "do"), frozenset[str]()),
+}
+"""Verbs of little content, and those of an assertion that contradict them; none means all but ``_IDLE``."""
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of content of a text."""
+    folded = fold(text).replace("’", "'")
+    return frozenset(
+        stem_of(w.removesuffix("'s")) for w in _WORD.findall(folded) if w not in GRAMMAR and w not in _EMPTY
+    )
+
+
+def _own_words(clause: str) -> tuple[str, list[str]] | None:
+    """Return the auxiliary and the words after the "I" of a clause that the speaker asserts of themself; None for other clauses."""
+    match = _FIRST.match(clause)
+    if match is None or match["short"] in ("d", "ll") or not _OTHERS.isdisjoint(_WORD.findall(match["lead"].lower())):
+        return None
+    words = [fold(w) for w in _WORD.findall(_RELATIVE.split(match["rest"])[0])]
+    short = {"ve": "have", "m": "am"}.get(match["short"] or "", "")
+    return (short or words[0], words) if words else None
+
+
+def _assertion(sentence: str, clause: str) -> Assertion | None:
+    own = _own_words(clause)
+    if own is None or any(not unsaid.isdisjoint(own[1]) for unsaid in (_HARDLY, NEGATIONS, DENIALS)):
+        return None
+    auxiliary, words = own
+    kept = [w for w in words if w not in _ADVERBS and not w.endswith("ly")]
+    if not kept or kept[0] in _UNDONE or (kept[0] in ("have", "had") and kept[1:2] == ["to"]):
+        return None
+    had = auxiliary in ("have", "had")
+    verb = stem_of(kept[0])
+    if had and kept[0] in _DETERMINERS:
+        verb = _HAVE
+    elif not kept[0].endswith("ing") and (
+        "been" in words[:3] or (auxiliary in ("am", "was") and not kept[0].endswith("ed"))
+    ):
+        verb = _BE
+    past = had or auxiliary in ("was", "did") or kept[0] in _PAST or kept[0].endswith("ed")
+    return Assertion(sentence, stems(_RELATIVE.split(clause)[0]), verb, _phrases(words)[1], past)
+
+
+def _denials(sentence: str, clause: str) -> Iterator[Denial]:
+    """Yield what a clause with "never" denies, each of several things that it joins with "or" by itself."""
+    own = _own_words(clause)
+    if own is None or own[0] in ("am", "was"):
+        return
+    auxiliary, words = own
+    at = next((n for n, word in enumerate(words[:4]) if word == "never"), None)
+    if at is None or not all(w in _ADVERBS or w.endswith("ly") for w in words[:at]):
+        return
+    after = words[at + 1 :]
+    if after[:1] in (["had"], ["have"]) and after[1:2] and after[1] not in _DETERMINERS and after[1].endswith("ed"):
+        after = after[1:]
+    while after and (after[0] in _ADVERBS or after[0].endswith("ly")) and after[0] not in ("been", "had", "have", "do"):
+        after = after[1:]
+    rest = " ".join(after)
+    if (
+        not after
+        or after[0] in _MENTAL
+        or not NEGATIONS.isdisjoint(after)
+        or _POINTS.search(rest)
+        or _UNTIL.search(rest)
+    ):
+        return
+    verb, limits = stem_of(after[0]), _LIMITS.search(rest)
+    if verb == _BE and after[1:2] and after[1] not in _PLACES:
+        return  # "never been happy"
+    perfect = auxiliary in ("have", "had")
+    habit = not perfect and after[0] not in _PAST and not after[0].endswith("ed")
+    for part in re.split(r" (?:or|nor|and) ", rest):
+        first = part.split()[0]
+        verb = stem_of(first) if first in _PAST or first.endswith("ed") else verb
+        if content := (stems(part) | {verb}) - (_LIGHT.keys() & {verb}):
+            own_verb = first == after[0] or verb == stem_of(first)
+            what, phrases = _phrases(part.split()[own_verb:])
+            yield Denial(
+                sentence, content, verb, what, phrases, stems(limits["when"]) if limits else frozenset(), habit
+            )
+
+
+def _phrases(words: Sequence[str]) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
+    """Return the stems of content before the first preposition, and those after each preposition."""
+    found, after = {"": frozenset[str]()}, ""
+    for word in words:
+        if word in _PREPOSITIONS:
+            after = word
+        elif content := stems(word):
+            found[after] = found.get(after, frozenset()) | content
+    return found.pop(""), found
+
+
+def contradiction(denial: Denial, assertion: Assertion, weights: Mapping[str, float]) -> float:
+    """Return how surely an assertion says what a denial denies; 0 if too few of its words, by weight, are in the assertion.
+
+    The score is the share of the words, and more if the verb is the same. ``weights`` has the words of the denial.
+    """
+    if (denial.habit and assertion.past) or not denial.limits <= assertion.words:
+        return 0.0
+    verbs = assertion.words | {assertion.verb}
+    words, same = denial.words, denial.verb in verbs
+    if not same and any(denial.verb in alike and not alike.isdisjoint(verbs) for alike in _ALIKE):
+        words, same = words - {denial.verb}, True
+    shared = words & assertion.words
+    if denial.object and denial.object.isdisjoint(shared):
+        return 0.0
+    if any(mine.isdisjoint(shared) and assertion.phrases.get(how) for how, mine in denial.phrases.items()):
+        return 0.0  # "in French", "in English"
+    if denial.verb in _LIGHT and not same:
+        allowed = _LIGHT[denial.verb]
+        if assertion.verb not in allowed if allowed else assertion.verb in _IDLE:
+            return 0.0
+    elif not same and len(shared) < 2:
+        return 0.0
+    share = sum(weights[w] for w in shared) / sum(weights[w] for w in words) if shared else 0.0
+    return share + _SAME_VERB * same if share >= (LEAST_SHARE if same else LEAST_SHARE_OTHER_VERB) else 0.0
+
+
+# Attitudes: what the speaker or "the user" likes or dislikes. Only the verbs are listed; any object is compared.
+
+_FAN: Final = r"(?:a )?(?:\w+ )?fan of|(?:\w+ )?(?:fond of|keen on|passionate about)"
+_LIKED: Final = rf"likes?|loves?|enjoys?|prefers?|adores?|{_FAN}|(?<=always )(?:loved|liked|enjoyed)"
+_DISLIKED: Final = r"dislikes?|hates?|detests?|loathes?|despises?|(?:can['’]t|cannot|can not) (?:stand|bear)"
+_DENIED: Final = (
+    r"(?:(?:do|does)(?: not|n['’]t)|no longer|never) (?:really |particularly |much |even )?"
+    rf"(?:likes?|liked|loves?|loved|enjoy(?:s|ed)?|care for)|not (?:{_FAN})"
+)
+_DEGREES: Final = (
+    r"(?:(?:really|truly|absolutely|just|also|still|always|simply|actually|personally|totally|particularly|generally|quite|now|have|has|"
+    r"am|is) )*"
+)
+_ATTITUDE: Final = re.compile(
+    r"^\W*(?P<lead>(?:[\w'’]+,? ){0,4}?)(?:I(?:['’](?:m|ve))?|(?:the )?(?P<user>user)) "
+    rf"{_DEGREES}(?:(?P<denied>{_DENIED})|(?P<disliked>{_DISLIKED})|(?P<liked>{_LIKED})) (?P<object>\S.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Matches "I really don't like tea", not "I would like tea"."""
+
+_NO_OBJECT: Final = re.compile(
+    r"(?:to )?(?:it|this|that|these|those|how|what|when|where|who|your?|the (?:way|fact|idea|thought|look|sound|feeling)|him|her|them|me|"
+    r"both|each|one|everything|anything|nothing|all|some|something|seeing|hearing|being|doing|be|know|hear|see|say|talk|think)\b",
+    re.IGNORECASE,
+)
+"""Matches "the way you sing" and "it", not "the wayside inn"."""
+
+_RESTRICTED: Final = re.compile(
+    r"\b(?:when|whenever|if|unless|that|which|who|whose|where|sometimes|only|until|enough|than usual)\b", re.IGNORECASE
+)
+_LONG: Final = re.compile(
+    r",?\s*\b(?:because|especially|particularly|since|rather than|more than|than|over|as|instead)\b.*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_LISTED: Final = re.compile(r",\s*(?:and|or)?\s*|\s+(?:and|or)\s+", re.IGNORECASE)
+_TRAIL: Final = re.compile(
+    r"(?:\s+(?:any ?more|at all|a lot|very much|so much|much|too|either|again|now|these days|nowadays|most|best|anyway|though|more))+$",
+    re.IGNORECASE,
+)
+_LARGEST_OBJECT: Final = 8  # words
+
+
+def _attitudes(sentence: str, clause: str) -> Iterator[Attitude]:
+    match = _ATTITUDE.match(clause)
+    if match is None or not _OTHERS.isdisjoint(_WORD.findall(match["lead"].lower())) or _RESTRICTED.search(clause):
+        return
+    whole = _LONG.sub("", match["object"])
+    if (match["liked"] or "").lower().startswith("prefer"):
+        whole = re.sub(r"(?<=\w) to\b.*$", "", whole)
+    for part in _LISTED.split(whole):
+        text = _TRAIL.sub("", part.strip(" .!,"))
+        words = [fold(w) for w in _WORD.findall(text)]
+        if not words or len(words) > _LARGEST_OBJECT or _NO_OBJECT.match(text):
+            continue
+        at = next((n for n, word in enumerate(words) if n and word in _PREPOSITIONS), len(words))
+        content = frozenset(stem_of(w) for w in words if w not in GRAMMAR)
+        head = stem_of(words[at - 1])
+        if head in content:
+            core = content & {stem_of(w) for w in words[:at]}
+            yield Attitude(sentence, "user" if match["user"] else "i", match["liked"] is not None, head, core, content)
