@@ -43,7 +43,9 @@ def main() -> None:
     parser.add_argument(
         "--adapter", action="append", default=[], metavar="MODULE:CLASS", help="measure this system instead"
     )
-    parser.add_argument("--data", type=Path, metavar="DIR", help="add pairs of the labelled sets in DIR/contradictions_dev")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="add pairs of the labelled sets in DIR/contradictions_dev"
+    )
     parser.add_argument("--json", action="store_true", help="print the sums as JSON instead of tables")
     parser.add_argument("--write", action="store_true", help=f"write the tables into {PAGE.parent.name}/{PAGE.name}")
     args = parser.parse_args()
@@ -52,13 +54,19 @@ def main() -> None:
     scores: dict[str, Score] = {}
     for make in [_load_adapter(name) for name in args.adapter] or ADAPTERS:
         scores[make().name] = score(histories, make)
-    tables = [build_summary(scores), *(part for name, one in scores.items() for part in build_breakdown(name, one))]
+    tables = [build_summary(scores), *build_breakdown(*next(iter(scores.items())))]
+    tables += [build_errors(name, one) for name, one in scores.items() if one.questions]
     if args.json:
         print(json.dumps({name: one.to_json() for name, one in scores.items()}, indent=2))
     else:
         show(tables, console)
     if args.write:
-        put(tables, PAGE, MARKS, f"Measured at commit {commit()} by `make bench-maintenance`: {describe(histories, args.seed)}")
+        put(
+            tables,
+            PAGE,
+            MARKS,
+            f"Measured at commit {commit()} by `make bench-maintenance`: {describe(histories, args.seed)}",
+        )
 
 
 def describe(histories: Sequence[History], seed: int) -> str:
@@ -93,31 +101,30 @@ def build_summary(scores: dict[str, Score]) -> Part:
         for name, one in scores.items()
     ]
     says = (
-        f"Answers are the share of questions whose {FOUND_AMONG} best live texts present every right claim and none that is over; *if answered* "
-        "counts them as if a person had ended the changes that the system asked about. Seconds are those of maintenance."
+        f"Answers are the share of questions whose {FOUND_AMONG} best live texts present every right claim and none that is over. If "
+        "answered counts them as if a person had ended the changes that the system asked about. Seconds are those of maintenance."
     )
     return Part("Systems", says, header, rows)
 
 
 def build_breakdown(name: str, one: Score) -> list[Part]:
-    """Build the tables of a system by kind and phrasing; none for a system that found nothing by asking and lost nothing."""
-    if not one.questions:
-        return []
-    by_kind, by_phrasing = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-    for (kind, phrasing, outcome), n in one.changes_by_phrasing.items():
-        by_kind[kind, outcome] += n
-        by_phrasing[phrasing, outcome] += n
-    wrong = [[words, what, f"{n:,}"] for (what, words), n in one.wrong_by_phrasing.most_common()]
-    return [
-        _outcomes(f"{name}: changes by kind", "kind", by_kind),
-        _outcomes(f"{name}: changes by phrasing", "earlier → later statement", by_phrasing),
-        Part(
-            f"{name}: errors",
-            "Wrong questions, and claims that hold but are gone, by the kind of thread and the registers of the statements.",
-            ["statements", "error", "number"],
-            wrong or [["none", "–", "0"]],
-        ),
-    ]
+    """Build the tables of a system's changes by kind, by phrasing and by relation."""
+    parts: list[Part] = []
+    for at, column in enumerate(("kind", "phrasing", "relation")):
+        counted = Counter[tuple[str, str]]()
+        for key, n in one.outcomes.items():
+            counted[key[at], key[-1]] += n
+        parts.append(_outcomes(f"{name}: changes by {column}", column, counted))
+    return parts
+
+
+def build_errors(name: str, one: Score) -> Part:
+    """Build the table of a system's wrong questions and wrong unasked changes."""
+    rows = [[words, error, f"{n:,}"] for (error, words), n in one.errors.most_common()]
+    says = (
+        "By the kind of thread and the registers of the statements. A wrong change is a claim that holds, but is gone."
+    )
+    return Part(f"{name}: errors", says, ["statements", "error", "number"], rows or [["none", "–", "0"]])
 
 
 def _outcomes(title: str, column: str, counted: Counter[tuple[str, str]]) -> Part:
@@ -131,7 +138,7 @@ def _outcomes(title: str, column: str, counted: Counter[tuple[str, str]]) -> Par
         ]
         for name in names
     ]
-    return Part(title, "*Same form*: both statements have one template.", [column, "changes", *_OUTCOMES, "found"], rows)
+    return Part(title, "Same form: both statements have one template.", [column, "changes", *_OUTCOMES, "found"], rows)
 
 
 def _share(part: int, of: int) -> str:

@@ -14,15 +14,17 @@ from typing import Literal, NamedTuple, Protocol
 
 
 class Statement(NamedTuple):
-    """A message or note of one user, in English.
+    """A note or a message of one user, in English.
 
-    ``id`` counts from 0 within a history, in the order of ``at`` (UTC). Statements of one day share a ``session``.
+    ``id`` counts from 0 within a history, in the order of ``at`` (UTC). Statements of one day share a ``session``. A ``note`` was written
+    to be remembered, a ``message`` is a turn of a conversation with an assistant.
     """
 
     id: int
     text: str
     at: datetime
     session: str
+    kind: Literal["note", "message"] = "note"
     author: str = "user"
 
 

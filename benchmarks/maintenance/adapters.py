@@ -23,7 +23,6 @@ from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.models import load_models, run_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.configured_models import embedder_for
-from slowwave.store.settings import Settings
 
 SHARE: Final = 0.2
 """Share of the statements that the deleting controls remove."""
@@ -73,7 +72,8 @@ class DeleteRandomly(DoNothing):
 
     def maintain(self) -> None:
         """Delete a random ``SHARE``."""
-        deleted = set(Random(len(self._kept)).sample(self._kept, round(SHARE * len(self._kept))))
+        rng = Random(len(self._kept))  # noqa: S311 - a benchmark that anyone can repeat
+        deleted = set(rng.sample(self._kept, round(SHARE * len(self._kept))))
         self._kept = [one for one in self._kept if one not in deleted]
 
 
@@ -92,19 +92,25 @@ class Slowwave:
         self._items: tuple[Item, ...] = ()
 
     def load(self, statements: Sequence[Statement]) -> None:
-        """Make a memory of each statement, with a vector of the default model, and plan an hour after the last one."""
+        """Make a memory of each statement, with a vector of the default model, and plan an hour after the last one.
+
+        Notes are semantic memories, messages episodic ones, as the importers make them.
+        """
         times = pa.array([one.at for one in statements], pa.timestamp("us", tz="UTC"))
         snapshot = given([one.text for one in statements], now=statements[-1].at + timedelta(hours=1))
         columns = {
             "valid_from": times,
             "recorded_at": times,
+            "kind": pa.array([{"note": "semantic", "message": "episodic"}[one.kind] for one in statements]),
             "author": pa.array([one.author for one in statements]),
             "session_id": pa.array([one.session for one in statements]),
         }
         memories = _with_columns(snapshot.table("memories"), columns)
         versions = _with_columns(snapshot.table("memory_versions"), {"recorded_at": times})
         self._snapshot = replace(
-            snapshot, settings=self.settings, tables={**snapshot.tables, "memories": memories, "memory_versions": versions}
+            snapshot,
+            settings=self.settings,
+            tables={**snapshot.tables, "memories": memories, "memory_versions": versions},
         )
 
     def maintain(self) -> None:
@@ -154,7 +160,13 @@ class SlowwaveNewestWins(Slowwave):
     settings: Mapping[str, object] = {"operations": {"resolve_conflicts": {"newest_wins": ["frames"]}}}
 
 
-ADAPTERS: Final[Sequence[Callable[[], MemorySystem]]] = (Slowwave, SlowwaveNewestWins, DoNothing, KeepNewest, DeleteRandomly)
+ADAPTERS: Final[Sequence[Callable[[], MemorySystem]]] = (
+    Slowwave,
+    SlowwaveNewestWins,
+    DoNothing,
+    KeepNewest,
+    DeleteRandomly,
+)
 
 
 def _with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:

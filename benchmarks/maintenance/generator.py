@@ -1,7 +1,8 @@
 """Histories of one user's memory, made from a seed: statements that change, coexist, are corrected, withdrawn, conditioned and repeated.
 
 A history consists of threads. Each thread is about one relation of one subject, has one of ``KINDS``, and is phrased by the templates of
-``relations.toml``. The statements of all threads are mixed by their times. The labels follow from the kind of the thread alone.
+``relations.toml``. The statements of all threads are mixed by their times. The labels follow from the kind of the thread alone. Chat turns
+are messages, and so are the news, corrections and withdrawals of a thread that began with one; the rest are notes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,17 @@ Kind = Literal[
 Mood = Literal["asserted", "denied", "condition", "quotation", "hypothesis"]
 
 KINDS: Final[tuple[Kind, ...]] = (
-    *("change", "change", "change", "repeated change", "return", "correction", "correction", "withdrawal", "withdrawal"),
+    *(
+        "change",
+        "change",
+        "change",
+        "repeated change",
+        "return",
+        "correction",
+        "correction",
+        "withdrawal",
+        "withdrawal",
+    ),
     *("coexistence", "coexistence", "condition", "quotation", "hypothesis", "repetition", "other subject"),
 )
 """The threads of a history: those that change first, since ``other subject`` takes the relation of one that came before."""
@@ -142,7 +153,7 @@ class _Thread:
 
     def frame(self, name: str, value: str, mood: Mood, *, ends: Sequence[int] = (), old: str = "") -> None:
         """Add a longer sentence that holds the value, such as a correction or a condition."""
-        template = self.rng.choice(_grammar()["frames"][name])
+        template = self.rng.choice(read_grammar()["frames"][name])
         for part in ("clause", "would"):
             words = str(self.relation[part])
             template = template.replace(f"{{{part}}}", words).replace(f"{{{part.title()}}}", _capital(words))
@@ -164,9 +175,7 @@ class _Thread:
             earlier, label = self.made[k]
             self.made[k] = earlier, label._replace(ended_by=label.ended_by | {len(self.made)})
         claim = Claim(str(self.relation["name"]), self.subject, value, mood)
-        self.made.append(
-            (text if register == "terse" else _capital(text), Label(self.kind, register, template, claim))
-        )
+        self.made.append((text if register == "terse" else _capital(text), Label(self.kind, register, template, claim)))
 
 
 class PublicPair(NamedTuple):
@@ -190,11 +199,12 @@ def generate(histories: int, seed: int, pairs: Sequence[PublicPair] = ()) -> lis
 
     With ``pairs``, each history also contains ``PAIRS`` of them. The memory is not asked about those.
     """
-    return [_history(Random(f"{seed}.{n}"), pairs) for n in range(histories)]
+    return [_history(Random(f"{seed}.{n}"), pairs) for n in range(histories)]  # noqa: S311 - repeatable, no secret
 
 
 @lru_cache(maxsize=1)
-def _grammar() -> dict[str, Any]:
+def read_grammar() -> dict[str, Any]:
+    """Read pools, relations and frames."""
     return tomllib.loads(Path(__file__).with_name("relations.toml").read_text(encoding="utf-8"))
 
 
@@ -206,7 +216,7 @@ def _history(rng: Random, pairs: Sequence[PublicPair]) -> History:
     threads: list[_Thread] = []
     for kind in KINDS:
         relation, subject = _topic(rng, kind, threads)
-        values = rng.sample(_grammar()["pools"][relation["values"]], 3)
+        values = rng.sample(read_grammar()["pools"][relation["values"]], 2)
         threads.append(_tell(_Thread(relation, subject, kind, rng), values))
     asked = list(threads)
     threads += [_quote_pair(pair, rng) for pair in rng.sample(pairs, min(PAIRS, len(pairs)))]
@@ -221,7 +231,9 @@ def _history(rng: Random, pairs: Sequence[PublicPair]) -> History:
     for minute, n, k in placed:
         text, label = threads[n].made[k]
         at = START + timedelta(minutes=minute)
-        statements.append(Statement(len(statements), text, at, f"{at:%Y-%m-%d}"))
+        began = threads[n].made[0][1].register
+        talked = label.register == "chat" or (began == "chat" and label.register not in STATED)
+        statements.append(Statement(len(statements), text, at, f"{at:%Y-%m-%d}", "message" if talked else "note"))
         labels.append(label._replace(ended_by=frozenset(ids[n, end] for end in label.ended_by)))
     made = History(statements, labels, ())
     return replace(made, asked=[_question(made, thread) for thread in asked])
@@ -229,7 +241,7 @@ def _history(rng: Random, pairs: Sequence[PublicPair]) -> History:
 
 def _topic(rng: Random, kind: Kind, threads: Sequence[_Thread]) -> tuple[Mapping[str, Any], str]:
     """Choose a relation that fits the kind, and a subject of it; no two threads have the same of both."""
-    grammar = _grammar()
+    grammar = read_grammar()
     taken = {(thread.relation["name"], thread.subject) for thread in threads}
     if kind == "other subject":
         relations = [thread.relation for thread in threads if "subjects" in thread.relation]
@@ -248,7 +260,7 @@ def _topic(rng: Random, kind: Kind, threads: Sequence[_Thread]) -> tuple[Mapping
 
 def _tell(thread: _Thread, values: Sequence[str]) -> _Thread:
     """Make the statements of a thread, and return it."""
-    old, new, _ = values
+    old, new = values
     thread.state(old)
     match thread.kind:
         case "change":
@@ -271,7 +283,7 @@ def _tell(thread: _Thread, values: Sequence[str]) -> _Thread:
             thread.frame(name, new, name)
         case "repetition":
             thread.state(old, other_words=True)
-        case "other subject":
+        case _:
             pass
     return thread
 

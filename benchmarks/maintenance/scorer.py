@@ -44,10 +44,10 @@ class Score:
     tokens_before: int = 0
     tokens_after: int = 0
     seconds: float = 0.0
-    changes_by_phrasing: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """(kind of thread, phrasing, ``ended``, ``asked`` or ``missed``) → changes."""
-    wrong_by_phrasing: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """(``question`` or ``change``, kinds and registers of the statements) → wrong questions, and claims lost."""
+    outcomes: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
+    """(kind of thread, phrasing, relation, ``ended``, ``asked`` or ``missed``) → changes."""
+    errors: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(``wrong question`` or ``wrong change``, kind of thread and registers of the statements) → number."""
 
     def add(self, other: Score) -> None:
         """Add the sums of another score."""
@@ -97,9 +97,7 @@ def _claims(history: History, live: LiveText) -> frozenset[Claim]:
     return frozenset(history.labels[k].claim for k in _presented(history, live))
 
 
-def _count_changes(
-    history: History, result: Score, after: Sequence[LiveText], questions: Sequence[Question]
-) -> None:
+def _count_changes(history: History, result: Score, after: Sequence[LiveText], questions: Sequence[Question]) -> None:
     present = frozenset[int]().union(*(_presented(history, live) for live in after))
     asked = _asked_about(history, questions)
     for k in sorted(history.must_end()):
@@ -109,14 +107,14 @@ def _count_changes(
         result.ended += outcome == "ended"
         result.asked += outcome == "asked"
         by = history.labels[min(label.ended_by)]
-        result.changes_by_phrasing[label.kind, _pair(label, by), outcome] += 1
+        result.outcomes[label.kind, _pair(label, by), label.claim.relation, outcome] += 1
     kept = {history.labels[k].claim for k in present}
     true = history.true_claims()
     result.claims = len(true)
     for claim in true - kept:
         result.wrong_changes += 1
         label = next(label for label in history.labels if label.claim == claim)
-        result.wrong_by_phrasing["change", f"{label.kind}: {label.register}"] += 1
+        result.errors["wrong change", f"{label.kind}: {label.register}"] += 1
 
 
 def _pair(earlier: Label, later: Label) -> str:
@@ -149,7 +147,7 @@ def _count_questions(history: History, result: Score, questions: Sequence[Questi
             one_topic = len({label.claim[:2] for label in labels}) == 1
             registers = " → ".join(label.register for label in labels)
             named = labels[-1].kind if one_topic else "different subjects or relations"
-            result.wrong_by_phrasing["question", f"{named}: {registers}"] += 1
+            result.errors["wrong question", f"{named}: {registers}"] += 1
 
 
 def _without(live: Sequence[LiveText], ended: frozenset[int]) -> list[LiveText]:

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.maintenance import __main__ as program
 from benchmarks.maintenance.adapter import LiveText, Question, Statement
 from benchmarks.maintenance.adapters import SHARE, DeleteRandomly, DoNothing, KeepNewest, Slowwave, SlowwaveNewestWins
-from benchmarks.maintenance.generator import KINDS, STATED, History, PublicPair, _grammar, generate
+from benchmarks.maintenance.generator import KINDS, STATED, History, PublicPair, generate, read_grammar
 from benchmarks.maintenance.scorer import score, score_history
 
 HISTORIES = generate(20, seed=7)
@@ -59,7 +59,7 @@ def test_generate_with_equal_seeds_makes_equal_histories() -> None:
 
 
 def test_relations_have_at_least_four_phrasings_in_every_register() -> None:
-    relations = _grammar()["relation"]
+    relations = read_grammar()["relation"]
     assert len(relations) >= 25
     assert len({r.get("many", False) for r in relations}) == 2
     for relation in relations:
@@ -71,7 +71,7 @@ def test_relations_have_at_least_four_phrasings_in_every_register() -> None:
 
 
 def test_values_of_a_pool_do_not_contain_each_other() -> None:
-    for pool in _grammar()["pools"].values():
+    for pool in read_grammar()["pools"].values():
         assert not [(a, b) for a in pool for b in pool if a != b and a.casefold() in b.casefold()]
 
 
@@ -207,7 +207,9 @@ def test_program_measures_a_named_adapter(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr(sys, "argv", ["maintenance", "--histories", "2", "--adapter", named, "--json"])
     program.main()
     printed = json.loads(capsys.readouterr().out)
-    assert printed == {"keep newest": score(generate(2, 0), KeepNewest).to_json() | {"seconds": pytest.approx(0, abs=5)}}
+    assert printed == {
+        "keep newest": score(generate(2, 0), KeepNewest).to_json() | {"seconds": pytest.approx(0, abs=5)}
+    }
 
 
 def test_program_writes_tables_of_both_systems_between_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
