@@ -43,7 +43,7 @@ class Question(NamedTuple):
     """A question to a person that is open after maintenance.
 
     ``statements`` are the ids of the statements that an answer would end, merge or keep: usually two. A question about several pairs is
-    several questions. ``about`` is ``other`` if no answer would end or merge a statement, as for a spelling or a date.
+    several questions. ``about`` is ``other`` for questions about something else, such as a spelling, a date or a secret.
     """
 
     statements: frozenset[int]

@@ -27,8 +27,8 @@ from slowwave.store.configured_models import embedder_for
 SHARE: Final = 0.2
 """Share of the statements that the deleting controls remove."""
 
-_NO_CHANGE: Final = frozenset(("absolutize_dates",))
-"""Operations whose questions end or merge nothing."""
+_NO_CHANGE: Final = frozenset(("absolutize_dates", "redact_or_quarantine"))
+"""Operations whose questions are about dates and secrets, not about changes of facts."""
 
 
 class DoNothing:
