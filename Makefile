@@ -146,8 +146,8 @@ lock: ## renew constraints.txt (needs uv)
 
 screenshots: $(VENV)/.installed-dev chromium ## the pictures of the docs, from the browser tests of the gate and of the review page
 	@folder=$$(mktemp -d) && SLOWWAVE_SCREENSHOTS=$$folder $(BIN)/python -m pytest -q tests/e2e/test_gate.py \
-		tests/e2e/test_review_page.py -k 'read_at_every_width or gate' && for name in plan waterfall launchpad checks applied lineage \
-		status-light-1280 status-dark-1280 plan-dark-1280 review-light-1280 review-dark-1280 rules-light-1280; do cp $$folder/$$name.png docs/images/ || exit 1; done && rm -r $$folder
+		tests/e2e/test_review_page.py -k 'read_at_every_width or gate or memory_is_searched' && for name in plan waterfall launchpad checks applied lineage \
+		status-light-1280 status-dark-1280 plan-dark-1280 review-light-1280 review-dark-1280 rules-light-1280 memory-row-light-1280; do cp $$folder/$$name.png docs/images/ || exit 1; done && rm -r $$folder
 
 docs: $(VENV)/.installed ## renew the pages that are made from code: the table in docs/operations.md, docs/settings.md
 	$(BIN)/python -m scripts.settings_page docs/operations.md

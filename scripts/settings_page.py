@@ -175,7 +175,12 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
     ),
     "nexo-rs": (
         Seed("dreaming.enabled", "false", "enabled"),
-        Seed("interval_secs", "86400", "", "The schedule of Dagster."),
+        Seed(
+            "interval_secs",
+            "86400",
+            "nightly_hour",
+            "And `nightly_days`, for all namespaces; `gate_min_hours` is the least interval of one.",
+        ),
         Seed("min_score", "0.35", "operations.promote_memories.min_score"),
         Seed("min_recall_count", "3", "operations.promote_memories.min_recalls"),
         Seed(
@@ -185,7 +190,12 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "Counted, not rebuilt; a promotion also needs recalls on two days.",
         ),
         Seed("max_promotions_per_sweep", "20", "operations.promote_memories.max_per_night"),
-        Seed("weights", "sum 0.94", "signals_compat", "Ours sum to one; this gives the original formula."),
+        Seed(
+            "weights",
+            "five, sum 0.94",
+            "operations.promote_memories.weights",
+            "The same five and `selected_rate`; `signals_compat` gives the original formula.",
+        ),
         Seed("recency half-lives", "10,000, 365, 90 d", "relevance_half_life_days"),
         Seed("recall window", "none", "recall_window_days"),
         Seed("frequency cap", "6", "signals_compat", "20 here; this gives the original."),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Refused,
         SlowwaveError,
         UndoBlocked,
+        UnknownName,
     )
     from slowwave.night.undo import Undoing, UndoResult
     from slowwave.plans.seal import DreamScope
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         dream_resume,
         dream_status,
         dream_undo,
+        token_savings,
     )
     from slowwave.surfaces.api.graph import graph
     from slowwave.surfaces.api.memory import Memory
@@ -75,6 +77,7 @@ __all__ = [
     "UndoBlocked",
     "UndoResult",
     "Undoing",
+    "UnknownName",
     "adream",
     "anight",
     "dream",
@@ -89,6 +92,7 @@ __all__ = [
     "graph",
     "log_recall",
     "plan",
+    "token_savings",
 ]
 
 _ELSEWHERE: Final = {
@@ -120,6 +124,7 @@ _ELSEWHERE: Final = {
             "Refused",
             "SlowwaveError",
             "UndoBlocked",
+            "UnknownName",
         ),
         "slowwave.errors",
     ),

@@ -20,6 +20,10 @@ class Refused(SlowwaveError):  # noqa: N818 - a refusal is an answer, and reads 
     """A refusal by a rule of the gate; nothing was written."""
 
 
+class UnknownName(Refused, ValueError):  # noqa: N818 - a refusal, as its base
+    """A refusal of an argument that names a mode, namespace or operation that does not exist; also a ``ValueError``, as in khora."""
+
+
 class Forbidden(Refused):
     """A refusal of a request that the caller is not allowed to make."""
 

@@ -6,13 +6,14 @@ folders in ``TEST_POSTGRES_BINDIRS`` (bin folders, separated by colons). Where s
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -97,6 +98,29 @@ def make_quick(running: server.Server) -> None:
             *((LOGINS[name], keys[name]) for name in LOGINS),
         ]:
             admin.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(login), sql.Literal(password)))
+
+
+def start_prepared(home: Path, prepare: Callable[[server.Server], None], shared: Path | None) -> server.Server:
+    """Start a server that ``prepare`` fills. If workers have a ``shared`` folder, one prepares the server and the others copy its files."""
+    if shared is None:
+        prepare(running := server.start(home))
+        return running
+    with (shared / "postgres.started").open("a+") as started:
+        fcntl.flock(started, fcntl.LOCK_EX)
+        made = shared / "postgres"
+        if made.is_dir():
+            subprocess.run(["cp", "-a", *made.iterdir(), home], check=True)  # which keeps their owner
+        else:
+            prepare(server.start(home))
+            close_idle()
+            server.stop(home)
+            made.mkdir()
+            subprocess.run(["cp", "-a", *home.iterdir(), made], check=True)
+        started.write(f"{home}\n")
+        started.seek(0)
+        if len(started.readlines()) == int(os.environ["PYTEST_XDIST_WORKER_COUNT"]):
+            shutil.rmtree(made)  # 130 MB that no worker needs any more
+        return server.start(home)
 
 
 @contextmanager

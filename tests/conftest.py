@@ -1,4 +1,5 @@
-"""One PostgreSQL server a worker, one migrated template database, a database as that is for every test that asks for a store.
+"""One PostgreSQL server a worker, copied from the first one; one migrated template database, a database as that is for every test that asks
+for a store.
 
 The library and its drivers are imported by the fixtures that need them: a test that needs no database begins after half a second.
 """
@@ -9,6 +10,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -90,20 +92,32 @@ def every_rule_decides(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server]:
+def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[server.Server]:
     """The embedded server, in a folder of its own. Connections of the owner are used again: half of what PostgreSQL did in many tests was
     to let it in."""
+    from slowwave.snapshots import models
     from slowwave.store import server
     from slowwave.store.connect import Store
-    from tests.clusters import fast_folder
+    from tests.clusters import fast_folder, start_prepared
     from tests.lending import connect_and_keep
 
-    with pytest.MonkeyPatch.context() as patch, fast_folder(tmp_path_factory.mktemp("postgres")) as home:
+    def prepare(running: server.Server) -> None:
+        _prepare(running)
+        if shared and any("demo_template" in getattr(item, "fixturenames", ()) for item in request.session.items):
+            _load_demo(running)
+
+    shared = tmp_path_factory.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else None
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        models.one_database() as kept,
+        fast_folder(tmp_path_factory.mktemp("postgres")) as home,
+    ):
         patch.setattr(Store, "connect", connect_and_keep)
-        running = server.start(home)
+        # To open a database for models costs as much as to run those of a small namespace.
+        open_one = models.model_database
+        patch.setattr(models, "model_database", lambda own=None: open_one(kept if own is None else own))
         try:
-            _prepare(running)
-            yield running
+            yield start_prepared(home, prepare, shared)
         finally:
             server.stop(home)
 
@@ -123,6 +137,25 @@ def _prepare(running: server.Server) -> None:
         admin.execute("GRANT SET ON PARAMETER session_replication_role, deadlock_timeout TO slowwave_owner")
     create_database(running.url, "template_slowwave")
     migrate(Store.embedded_in(running.url("template_slowwave"), running.home))
+
+
+def _load_demo(running: server.Server) -> None:
+    """Make the database ``template_demo``, unless the server has it."""
+    import psycopg
+
+    from slowwave.models.embedder import OfflineEmbedder
+    from slowwave.store.connect import Store
+    from slowwave.store.logins import close_idle
+    from slowwave.store.server import create_database
+    from slowwave.surfaces.demo import load_demo
+
+    with psycopg.connect(running.url("postgres")) as admin:
+        if admin.execute("SELECT 1 FROM pg_database WHERE datname = 'template_demo'").fetchone():
+            return
+    create_database(running.url, "template_demo", "template_slowwave")
+    with Store.embedded_in(running.url("template_demo"), running.home).connect("owner") as connection:
+        assert load_demo(connection, OfflineEmbedder())
+    close_idle()
 
 
 @pytest.fixture(scope="session")
@@ -151,18 +184,8 @@ def store(postgres: server.Server, database: str) -> Store:
 @pytest.fixture(scope="session")
 def demo_template(postgres: server.Server) -> str:
     """The name of a database that holds the three demo namespaces as they were generated."""
-    from slowwave.models.embedder import OfflineEmbedder
-    from slowwave.store.connect import Store
-    from slowwave.store.logins import close_idle
-    from slowwave.store.server import create_database
-    from slowwave.surfaces.demo import load_demo
-
-    name = "template_demo"
-    create_database(postgres.url, name, "template_slowwave")
-    with Store.embedded_in(postgres.url(name), postgres.home).connect("owner") as connection:
-        assert load_demo(connection, OfflineEmbedder())
-    close_idle()
-    return name
+    _load_demo(postgres)
+    return "template_demo"
 
 
 @pytest.fixture
@@ -193,10 +216,20 @@ def as_in_production(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Store, "connect", connect_as_in_production)
 
 
+_HOMES: Final = count()
+
+
 @pytest.fixture(autouse=True)
-def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No test reads the developer's settings or writes to the developer's store."""
-    forget_environment(monkeypatch, tmp_path / "home")
+def _own_environment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads the developer's settings or writes to the developer's store. A folder is made only where a test asks for one: for ten
+    thousand tests that is ten seconds."""
+    if "tmp_path" in request.fixturenames:
+        home = request.getfixturevalue("tmp_path") / "home"
+    else:
+        home = tmp_path_factory.getbasetemp() / f"home{next(_HOMES)}"
+    with pytest.MonkeyPatch.context() as patch:
+        forget_environment(patch, home)
+        yield
 
 
 def forget_environment(patch: pytest.MonkeyPatch, home: Path) -> None:

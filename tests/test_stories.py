@@ -60,12 +60,12 @@ REFLECTION = (
 )
 REFLECTED = {
     *("redact_or_quarantine", "accept_external_edits", "dedupe_memories", "consolidate_clusters", "archive_stale"),
-    *("promote_memories", "backfill_tags", "absolutize_dates"),
+    *("promote_memories", "backfill_tags", "absolutize_dates", "compile_pages"),
 }
 """What the first night over the toy decides."""
 
-DEFERRED = {"decay_transition"}
-"""What it leaves to the next one, as a promotion rests on the same text."""
+DEFERRED = {"decay_transition", "compile_pages"}
+"""The next night's operations: a promotion rests on the same text, and as of an instant before the apply MEMORY.md lists none."""
 
 
 def night(store: Store, slug: str, ops: Sequence[str] = REFLECTION) -> Night:

@@ -39,6 +39,7 @@ def build_sensors(built: Mapping[str, Any], layout: Layout = DEFAULT) -> list[dg
         sensors.changed_folders_sensor(built["corpus_sync_job"]),
         sensors.changed_trees_sensor(built["night_job"]),
         sensors.open_proposals_sensor(built["proposals_job"]),
+        sensors.requested_nights_sensor(built["night_job"]),
         gate.approval_sensor(built["apply_job"]),
         gate.decisions_sensor(layout),
         sensors.pending_notices,

@@ -1,4 +1,4 @@
-"""Sensors: partitions follow the store, folders and proposals start jobs, messages are sent, and crashes go to the ledger.
+"""Sensors: partitions follow the store; folders, proposals and requests of agents start jobs; messages are sent; crashes go to the ledger.
 
 ``slowwave.dagster.gate`` holds the sensors of approvals and decisions.
 """
@@ -14,6 +14,7 @@ from slowwave.dagster.gate import IN_FLIGHT
 from slowwave.dagster.jobs import namespaces_in, night_config
 from slowwave.dagster.layout import DEFAULT, STORE_PROBLEMS, Layout, error_text
 from slowwave.dagster.layout import namespaces as partitions
+from slowwave.night.status import due
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces as stored_namespaces
 from slowwave.text.tokens import counted
@@ -186,6 +187,45 @@ def open_proposals_sensor(job: dg.JobDefinition) -> dg.SensorDefinition:
         return dg.SkipReason(" ".join(reasons) or "Nothing waits.")
 
     return open_proposals
+
+
+# Nights that agents request.
+
+
+def requested_nights_sensor(job: dg.JobDefinition) -> dg.SensorDefinition:
+    """Build ``requested_nights``, which starts ``night_job`` where an agent requested a night."""
+
+    @dg.sensor(
+        name="requested_nights",
+        job_name=job.name,
+        minimum_interval_seconds=30,
+        default_status=_RUNNING,
+        description="Starts `night_job` for namespaces in which an agent requested a night (`dream_now`).",
+    )
+    def requested_nights(
+        context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
+    ) -> dg.SensorResult | dg.SkipReason:
+        """Request one run for each request, whose id is the run's key. The night that begins takes the request."""
+        from slowwave.night.runs import open_requests
+
+        try:
+            known = set(context.instance.get_dynamic_partitions(str(partitions.name)))
+            found = {name: request for name, request in open_requests(store).items() if name in known}
+            closed = {name: due(store, name, force=True).closed for name in found}
+        except STORE_PROBLEMS as problem:
+            return dg.SkipReason(error_text(problem))
+        # The night of an unchanged namespace closes the request. Other gates open later, and the key is still unused then.
+        held = {name: one for name, one in closed.items() if one and one.gate != "unchanged"}
+        requests = [
+            dg.RunRequest(run_key=request.id, run_config=night_config([name]))
+            for name, request in found.items()
+            if name not in held
+        ]
+        if requests:
+            return dg.SensorResult(run_requests=requests)
+        return dg.SkipReason(" ".join(map(str, held.values()))[:2000] or "No agent requested a night.")
+
+    return requested_nights
 
 
 # Messages to endpoints.

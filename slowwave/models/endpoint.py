@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
@@ -41,6 +43,21 @@ class Reply:
     kind: Kind | None = None
     problem: str = ""
     lost: int = 0
+
+
+_CLIENT_LOGS: Final = ("httpx", "httpx2")
+
+
+@contextmanager
+def without_client_logs() -> Generator[None]:
+    """Silence HTTP clients in the block: they log the address of each request, which may hold a password or token."""
+    none = logging.Filter("slowwave")
+    with ExitStack() as undone:
+        for name in _CLIENT_LOGS:
+            log = logging.getLogger(name)
+            log.addFilter(none)
+            undone.callback(log.removeFilter, none)
+        yield
 
 
 class Endpoint:
@@ -79,6 +96,7 @@ class Endpoint:
         # A redirect is an error, because it would send memory text to another server.
         return openai.DefaultHttpxClient(verify=_certificates(), follow_redirects=False)
 
+    @without_client_logs()
     def post(self, connections: httpx2.Client, body: Mapping[str, object]) -> Reply:
         """Send ``body`` as JSON; lone surrogates, which no server takes, are replaced. Raises nothing for the server's faults."""
         import httpx2

@@ -10,8 +10,9 @@ from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from slowwave.changes.cells import RELATIONSHIPS, TOLD, VERSION, Cell, Value, Write
+from slowwave.changes.cells import RELATIONSHIPS, TOLD, VERSION, Cell, Value, Write, canonical
 from slowwave.changes.merges import Alike, Merge, merge_facts, merge_memories, merge_rows
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import Loss, NewVersion, lose_conflict, new_versions
@@ -22,6 +23,7 @@ from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
 from slowwave.plans.gate import POLICY, check_name, refuse_state
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
+from slowwave.plans.questions import SAID, said_hash
 from slowwave.plans.report import Report
 from slowwave.plans.review.drafts import (
     Draft,
@@ -201,7 +203,9 @@ def _other_sides(of: Item, answer: Otherwise) -> tuple[dict[str, object], Callab
         item_evidence.get("loser", item_evidence.get("earlier")),
     )
     rest = {
-        k: v for k, v in item_evidence.items() if k not in ("winner", "loser", "earlier", "later", "winner_id", "why")
+        k: v
+        for k, v in item_evidence.items()
+        if k not in ("winner", "loser", "earlier", "later", "winner_id", "equal", "why")
     }
     if answer == "other":
         evidence = {**rest, "winner": was[1], "loser": was[0], "winner_id": ends[0], "why": _ANSWERED}
@@ -216,13 +220,26 @@ def _other_sides(of: Item, answer: Otherwise) -> tuple[dict[str, object], Callab
     loss = replace(loss, rests_on=tuple(sorted(columns - written)))
 
     def proposed(inputs: Inputs) -> Mutation:
-        (made,) = lose_conflict(inputs.snapshot, of.mutation.table, [loss])
+        equal = _still_equal(inputs.snapshot, of)
+        whole = replace(loss, losers=(*loss.losers, *(row for row in equal if row not in loss.losers)))
+        (made,) = lose_conflict(inputs.snapshot, of.mutation.table, [whole])
         then, now = _cells(of.mutation), _cells(made)
         if any(then[cell] != now[cell] for cell in then.keys() & now.keys()):
             raise Refused(_CHANGED)
         return made
 
     return evidence, proposed
+
+
+def _still_equal(snapshot: Snapshot, of: Item) -> list[str]:
+    """Return the live rows that state what the side states which would stay, unless they were changed since the plan was made."""
+    table, equal = of.mutation.table, of.evidence.get("equal")
+    if not isinstance(equal, Mapping):
+        return []
+    rows = snapshot.live(table).select(["id", *SAID[table]])
+    rows = rows.filter(pc.is_in(rows["id"], value_set=pa.array(sorted(map(str, equal)), pa.string())))
+    seen = {str(row["id"]): {c: canonical(v) for c, v in row.items()} for row in rows.to_pylist()}
+    return [id_ for id_, row in sorted(seen.items()) if said_hash(table, row) == equal[id_]]
 
 
 def _cells(mutation: Mutation) -> dict[tuple[str, str], Value]:

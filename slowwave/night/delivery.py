@@ -10,8 +10,7 @@ import os
 import random
 import time
 import uuid
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal
@@ -22,6 +21,7 @@ from standardwebhooks import Webhook
 from slowwave.bindings.binding import Notify
 from slowwave.bindings.stores import connected_store
 from slowwave.errors import SettingsError
+from slowwave.models.endpoint import without_client_logs
 from slowwave.night.run_events import (
     LEVELS,
     Event,
@@ -378,7 +378,7 @@ def deliver(
     if not endpoints:
         return 0
     arrived, until = 0, time.monotonic() + seconds
-    with _without_addresses(), store.connect("applier") as connection, httpx.Client(follow_redirects=False) as client:
+    with without_client_logs(), store.connect("applier") as connection, httpx.Client(follow_redirects=False) as client:
         pause = _FIRST_PAUSE
         while True:
             came, waits = 0, list[float]()
@@ -496,17 +496,6 @@ def _redacted_now(type_: str, body: str, level: str, settings: object) -> str:
     for part in ("inputs", "outputs"):
         content["data"][part] = redact(content["data"][part], now)
     return _body(content)
-
-
-@contextmanager
-def _without_addresses() -> Generator[None]:
-    """Silence httpx in the block, because it logs the address of every request, and this one may hold a token."""
-    log, none = logging.getLogger("httpx"), logging.Filter("slowwave")
-    log.addFilter(none)
-    try:
-        yield
-    finally:
-        log.removeFilter(none)
 
 
 def _post(client: httpx.Client, to: Address, id_: str, body: bytes, limit: float) -> tuple[int, float | None]:

@@ -478,7 +478,7 @@ class _Run:
         self.done, position = total - len(self.items), 0
         note_progress(self.connection, self.claim, "apply", self.done, total)
         while position < len(self.items):
-            batch = [s.item for s in self.items[position : position + self.throttle.size]]
+            batch = _until_pages([s.item for s in self.items[position : position + self.throttle.size]])
             began = time.monotonic()
             with naming_waits(self.connection):
                 statuses = self._batch(batch) if self._may_go_on(total) else None
@@ -616,6 +616,16 @@ class _Run:
         events: list[Event] = [item_event(self.stream, item, "apply", status, share) for item, status in decided]
         self.stream.record(self.connection, events)
         return events
+
+
+def _until_pages(items: Sequence[Item]) -> Sequence[Item]:
+    """Return the items before the first page that follows other items.
+
+    The guards of a page may name rows that these insert, so the page belongs to a later transaction.
+    """
+    kinds = [item.mutation.kind for item in items]
+    starts = (n for n in range(1, len(kinds)) if kinds[n] == "render_page" != kinds[n - 1])
+    return items[: next(starts, len(items))]
 
 
 def _change(

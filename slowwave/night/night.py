@@ -22,10 +22,12 @@ from slowwave.night.runs import (
     completed,
     ending,
     expiry,
+    open_requests,
     open_stream,
     parameters,
     per_operation,
     report_done,
+    take_request,
     unchanged,
 )
 from slowwave.night.sinks import Callback
@@ -320,7 +322,8 @@ def run_night(
     ``ops`` names the operations (``all`` for every one, ``weekly`` for those that the settings switch on and the weekly ones); without it
     the settings do. An unchanged namespace is skipped unless ``force``, operations, a scope or ``now`` are given. A namespace of a
     disconnected store is always skipped. ``run_id`` is a run that is already open, and ``dagster_run_id`` the run of Dagster that asks.
-    A new run waits up to ``wait`` seconds while another run holds the namespace, and ``reason`` is stored with it.
+    A new run waits up to ``wait`` seconds while another run holds the namespace, and ``reason`` is stored with it. A new run of the whole
+    namespace takes the open request of an agent, whose reason it stores if it has none.
 
     ``now`` plans as of that instant: ages, windows and ends follow it, and on unchanged data the same instant gives the same plan. The rows
     are still those that the store holds today, and apply records the real instant. ``context`` is shared with the nights of other
@@ -334,15 +337,20 @@ def run_night(
     scope, context = scope or DreamScope(), context or NightContext()
     with_weekly = ops == WEEKLY
     names = None if with_weekly else named(ops if ops is not None else scope.op_kinds, OPERATIONS)
-    asked_for_all = names is None and not with_weekly and not scope.narrows and now is None and config is None
+    whole = names is None and not scope.narrows and now is None and config is None
     same = unchanged(store, namespace)
     if not context.noted and not (same and same.removed):
         for follower in followers():
             follower.before_night(store, namespace)
         note_change(store, namespace)
         same = unchanged(store, namespace)  # it may have noted changes
-    if same and (same.removed or (asked_for_all and not force)):
+    request = open_requests(store, namespace).get(namespace) if whole and not run_id else None
+    if same and (same.removed or (whole and not with_weekly and not force)):
+        if request:
+            take_request(store, request, outcome=same.why)
         return Night(namespace, skipped=same.why, removed_store=same.removed)
+    if request:
+        reason = reason or request.reason_of_run()
     run_id = run_id or begin(
         store,
         namespace,
@@ -351,6 +359,8 @@ def run_night(
         parameters=parameters(names, scope, now=now, reason=reason, with_weekly=with_weekly, config=config),
         wait=wait,
     )
+    if request:
+        take_request(store, request, run_id=run_id)
     say = _steps(store, run_id, progress, every=0.0 if context.snapshot is None else _SELDOM)
     stream = open_stream(store, run_id, namespace, callbacks, dagster_run_id=dagster_run_id)
     began = time.monotonic()
@@ -376,10 +386,12 @@ def run_night(
                     report_done(stream, "audit", reports[name])
                     phase.operations += 1
             proposals: dict[str, Proposal] = {}
+            planned: list[Item] = []
             with stream.phase("plan") as phase:
                 for name, planner in PLANNERS.items():
                     say(name)
-                    proposals[name] = run_planner(planner, inputs, names)
+                    proposals[name] = run_planner(planner, replace(inputs, planned=planned), names)
+                    planned += proposals[name].items
                     report_done(stream, "plan", proposals[name].report, len(proposals[name].items))
                     phase.operations += 1
             say("plan")

@@ -16,7 +16,7 @@ from slowwave.operations.rejections import find_settled_pairs
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.permitted import Permits
 from slowwave.plans.probes.isolation import chain, isolation_probe, merged_into
-from slowwave.plans.probes.radius import LIMITS, HeldOver, harm, harmful, lone, waiting
+from slowwave.plans.probes.radius import LIMITS, HeldOver, harm, harmful, lone, unlisted, waiting
 from slowwave.plans.probes.texts import specifics_probe, statements_probe, with_reviews
 from slowwave.plans.questions import questions
 from slowwave.plans.seal import (
@@ -35,6 +35,7 @@ from slowwave.snapshots.export import release
 from slowwave.snapshots.models import ModelDatabase, load_models, run_models, stale_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
+from slowwave.text.tokens import counted
 
 # Convergence: the planners, run again on the simulated outcome of the night, plan nothing.
 #
@@ -99,16 +100,20 @@ class ConvergenceProbe:
     def sentence(self) -> str:
         """Describe the result for an operator."""
         deferred, pages = self._count("deferred"), self._count("follows")
-        later = f" {deferred:,} deferred item{'s come' if deferred > 1 else ' comes'} back." if deferred else ""
+        later = (
+            f" {counted(deferred, 'item')} left for a later night {'is' if deferred == 1 else 'are'} planned then."
+            if deferred
+            else ""
+        )
         later += (
-            f" {pages:,} page{'s that tell of it follow' if pages > 1 else ' that tells of it follows'}."
+            f" It also writes {counted(pages, 'page')} that {'lists' if pages == 1 else 'list'} the changes."
             if pages
             else ""
         )
         if self.passed:
             return f"A second night after this plan plans nothing new.{later}"
-        counts = Counter(r.operation for r in self.remaining if r.why == "new")
-        operations = ", ".join(f"{n:,} of {operation}" for operation, n in sorted(counts.items()))
+        new = Counter(r.operation for r in self.remaining if r.why == "new")
+        operations = ", ".join(f"{n:,} of {operation}" for operation, n in sorted(new.items()))
         return f"A second night after this plan would plan {self.items:,} new items: {operations}.{later}"
 
 
@@ -232,6 +237,11 @@ def prove(
             {old: item.id for old, item in asked.items()},
         )
         harmed = harm(snapshot, after, decided, settings, inputs.embed, allowed)
+    early = unlisted(arranged.items)
+    if early.ids:
+        arranged, done = leaving(arranged, early.ids), decided
+        decided = _decided(arranged)
+        after = simulate_anew(snapshot, decided, after, done)
     pages = lone(decided) if ops is None else HeldOver()
     if pages.ids:
         arranged, decided, after = leaving(arranged, pages.ids), [], snapshot
@@ -259,7 +269,7 @@ def prove(
 
     convergence = convergence_probe(
         # Questions that judges left open stay questions to a person, and text that a model wrote is not written twice.
-        replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt),
+        replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt, planned=()),
         after,
         lambda again: within(
             scope or DreamScope(),
@@ -273,7 +283,7 @@ def prove(
         reviews=reviews,
     )
     release()
-    left = tuple(sentence for held in (waits, spared, pages) for sentence in held.sentences())
+    left = tuple(sentence for held in (waits, spared, early, pages) for sentence in held.sentences())
     probes = (convergence, recall, specifics, statements, radius, isolation)
     return replace(sealed(header, arranged), questions=asks), Probes(
         results={

@@ -25,8 +25,8 @@ from slowwave.store.settings import Settings
 from slowwave.store.tables import metadata
 
 # Retention: data that only explains the past is removed when it is old. This covers report files, findings, token counts, items that will
-# not be decided, messages to endpoints, items of sessions that agents withdrew, the text of proposals that had no result, and, if a
-# namespace wants it, before-images.
+# not be decided, requests for nights, messages to endpoints, items of sessions that agents withdrew, the text of proposals that had no
+# result, and, if a namespace wants it, before-images.
 #
 # Approvals, applied plans, the journal, the event chain and the plans themselves are kept for ever. Nothing is removed that a plan which
 # can still be applied, or an undo that is still promised, would need. Snapshots are removed when a new one is taken.
@@ -66,6 +66,8 @@ _STATEMENTS: Final = {
     "model_calls": """
         DELETE FROM memory.model_calls c WHERE c.namespace_id = %(namespace)s
         AND c.recorded_at < least(%(before)s, now() - make_interval(days => %(budget_days)s))""",
+    "night_requests": """
+        DELETE FROM memory.night_requests q WHERE q.namespace_id = %(namespace)s AND q.recorded_at < %(before)s""",
     "notices": """
         DELETE FROM night.notices n WHERE n.recorded_at < %(before)s AND (n.namespace_id = %(namespace)s OR n.namespace_id IS NULL)""",
     "plan_items": """
@@ -251,7 +253,7 @@ def _settings(overlay: object) -> Settings:
 _LEDGER: Final = frozenset(
     (
         *("memory.changes", "night.findings", "night.runs", "night.snapshots", "night.store_namespaces"),
-        *("night.llm_usage", "night.notices"),
+        *("night.llm_usage", "night.notices", "memory.night_requests"),
     )
 )
 """Tables whose rows only record nights. They are removed with a namespace that has no other rows."""

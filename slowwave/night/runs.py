@@ -17,7 +17,6 @@ from slowwave.night.run_events import (
     LlmThrottled,
     OperationEvent,
     Stream,
-    cut,
     in_words,
     item_event,
     level_of_run,
@@ -40,7 +39,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_settings
 from slowwave.store.runs import heartbeat_expiry
 from slowwave.store.settings import Settings
-from slowwave.text.quotation import quotable
+from slowwave.text.quotation import plain_reason, quotable
 
 # The result of a night: its reports, its plan and what the plan proved.
 
@@ -201,11 +200,6 @@ def completed(stream: Stream, night: Night, inputs: Inputs, began: float) -> Non
 # Planning itself belongs to ``slowwave.night.night``. The row of the run and the claim on a namespace belong to ``slowwave.store.runs``,
 # and whether a night is due to ``slowwave.night.status``.
 
-LONGEST_REASON: Final = 500
-"""The most characters of a reason that are stored."""
-
-_READ_REASON: Final = 20_000  # characters of it that are checked
-
 _LAST_WHOLE: Final = """
 SELECT n.settings AS overlay, r.settings_fingerprint, r.started_at,
   (SELECT count(*) FROM memory.changes c WHERE c.namespace_id = n.id) = r.change_counter AS unchanged, removed.store AS removed
@@ -302,6 +296,49 @@ def last_nights(connection: Connection, namespace_id: str) -> LastNights:
         return cursor.execute(_LAST_NIGHTS, (namespace_id,)).fetchone() or LastNights(None, None, 0.0, 0.0)
 
 
+# Requests of agents for a night. The next night of the whole namespace takes the open one, whoever starts that night.
+
+_OPEN_REQUESTS: Final = """
+SELECT n.slug AS namespace, q.id::text, q.reason, q.agent, coalesce(q.token_id, '') AS token_id
+FROM memory.night_requests q JOIN memory.namespaces n ON n.id = q.namespace_id
+WHERE q.taken_at IS NULL AND (%(namespace)s::text IS NULL OR n.slug = %(namespace)s) ORDER BY q.recorded_at, q.id
+"""
+_TAKE_REQUEST: Final = """
+UPDATE memory.night_requests SET taken_at = now(), run_id = nullif(%(run)s, '')::uuid, outcome = left(%(outcome)s, 500)
+WHERE id = %(id)s AND taken_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NightRequest:
+    """An open request of an agent for a night of a namespace. ``reason`` and ``agent`` are untrusted text."""
+
+    namespace: str
+    id: str
+    reason: str
+    agent: str
+    token_id: str
+
+    def reason_of_run(self) -> str:
+        """Return the reason of a run that takes the request: who requested it, and why."""
+        by = f"token {self.token_id}" if self.token_id else "a program without a token"
+        why = f": {self.reason}" if self.reason else ""
+        return f"requested by {by}{f' ({self.agent})' if self.agent else ''}{why}"
+
+
+def open_requests(store: Store, namespace: str | None = None) -> dict[str, NightRequest]:
+    """Return the open request of each namespace that has one, or of ``namespace`` alone, the oldest first."""
+    with store.connect("reader") as connection, connection.cursor(row_factory=class_row(NightRequest)) as cursor:
+        found = cursor.execute(_OPEN_REQUESTS, {"namespace": namespace}).fetchall()
+    return {request.namespace: request for request in found}
+
+
+def take_request(store: Store, request: NightRequest, *, run_id: str = "", outcome: str = "") -> None:
+    """Mark a request as taken by a run, or by a night that had no run for the reason in ``outcome``."""
+    with store.connect("planner") as connection:
+        connection.execute(_TAKE_REQUEST, {"id": request.id, "run": run_id, "outcome": outcome})
+
+
 def begin(
     store: Store,
     namespace: str,
@@ -367,14 +404,6 @@ def parameters(
         **({"dry_run": True} if dry_run else {}),
         **({"config": with_config({}, config)} if config is not None else {}),
     }
-
-
-def plain_reason(text: str) -> str:
-    """Clean a reason for storage: one line without control and hidden characters, secrets marked, cut at 500 characters."""
-    from slowwave.text.screening import redact  # its rules take a moment to load
-
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[:_READ_REASON]).split())
-    return cut(redact(line), LONGEST_REASON)
 
 
 def crash(store: Store, run_id: str, problem: BaseException) -> None:

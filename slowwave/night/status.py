@@ -586,8 +586,8 @@ def gate(
         return _closed(connection, asked, unchanged=lambda: unchanged(store, namespace))
 
 
-def due(store: Store, namespace: str, *, weekly: bool = False) -> NightDue:
-    """Return what the schedule does for the namespace.
+def due(store: Store, namespace: str, *, weekly: bool = False, force: bool = False) -> NightDue:
+    """Return what the schedule does for the namespace; with ``force``, without the gates of cadence.
 
     With ``weekly``, a plain night is due if only the weekly operations are not. Invalid settings hold nothing back: the run is opened and
     ends with the error. The same is true for a gate that fails because of the namespace's rows, so that no namespace keeps others from
@@ -599,7 +599,7 @@ def due(store: Store, namespace: str, *, weekly: bool = False) -> NightDue:
         except SettingsError:
             return NightDue(night=True, weekly=weekly)
     try:
-        closed = gate(store, namespace, settings, weekly=weekly)
+        closed = gate(store, namespace, settings, weekly=weekly, force=force)
     except (StoreError, psycopg.OperationalError):
         raise
     except Exception:  # noqa: BLE001 - the run that it lets begin says what it is

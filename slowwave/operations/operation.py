@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack, overload
@@ -39,7 +39,7 @@ class Inputs:
     ``baselines`` are the ``details`` of the previous night's reports by operation. With ``focus`` a planner may restrict itself to items
     that involve these rows. ``learnt`` is what planners have already learnt tonight, by operation. ``ops`` are the operations that were
     requested by name; without them the settings decide. ``worked`` is the scratch copy that a deep pass returned, for the planner of the
-    deep pass; a night has none.
+    deep pass; a night has none. ``planned`` are the items that earlier planners of this night propose.
     """
 
     snapshot: Snapshot
@@ -55,6 +55,7 @@ class Inputs:
     consolidator: Chat | None = None
     ops: Collection[str] | None = None
     worked: object | None = None
+    planned: Sequence[Item] = ()
 
     def only(self, tables: Collection[str], models: Collection[str]) -> Inputs:
         """Return the inputs with only these tables, vector tables and models; every other vector table is present but empty."""

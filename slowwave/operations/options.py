@@ -6,9 +6,9 @@ who changes an option, unless ``scripts.settings_page`` names a system from whic
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 
 class OrphansOptions(BaseModel):
@@ -198,6 +198,17 @@ class ArchiveStaleOptions(BaseModel):
     ring_cap: int = Field(default=1000, ge=1, description="Memories that a ring holds.")
 
 
+SIGNAL_WEIGHTS: Final = {
+    "frequency": 0.24,
+    "relevance": 0.30,
+    "recency": 0.15,
+    "diversity": 0.15,
+    "consolidation": 0.10,
+    "selected_rate": 0.06,
+}
+"""Default weights of the recall signals, which sum to 1; nexo has the first five."""
+
+
 class PromoteMemoriesOptions(BaseModel):
     """Options of ``promote_memories``."""
 
@@ -205,6 +216,21 @@ class PromoteMemoriesOptions(BaseModel):
     min_recalls: int = Field(default=3, ge=1, description="Recalls that a promotion needs.")
     min_queries: int = Field(default=2, ge=1, description="Distinct questions that a promotion needs.")
     max_per_night: int = Field(default=20, ge=1, description="Promotions of one night, the best first.")
+    weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default_factory=lambda: {**SIGNAL_WEIGHTS},
+        description="Weight of each recall signal in the score; signals that are not named keep theirs.",
+    )
+
+    @field_validator("weights")
+    @classmethod
+    def complete_weights(cls, value: dict[str, float]) -> dict[str, float]:
+        """Add the default weights of signals that are not named; refuse unknown signals and weights that are all zero."""
+        weights = SIGNAL_WEIGHTS | value
+        if unknown := sorted(weights.keys() - SIGNAL_WEIGHTS):
+            raise ValueError(f"there is no signal {unknown[0][:64]!r}; the signals are {', '.join(SIGNAL_WEIGHTS)}")
+        if not any(weights.values()):
+            raise ValueError("all weights are 0, so every score would be 0; give one signal a weight")
+        return weights
 
 
 class BackfillTagsOptions(BaseModel):

@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Final, Generic
 
-from slowwave.errors import DreamForbiddenOpError, Refused, SettingsError
+from slowwave.errors import DreamForbiddenOpError, Refused, SettingsError, UnknownName
 from slowwave.operations.operation import BUDGET_SPENT, Inputs, Kind, Operation, Proposal, Result, blind, with_coverage
 from slowwave.plans.permitted import Permits
 from slowwave.plans.report import Report
@@ -208,7 +208,7 @@ def named(ops: str | Collection[str] | None, known: Collection[str]) -> frozense
     found = {name if name in known else kinds.get(name, name) for name in asked}
     if unknown := sorted(found - set(known)):
         near = suggest_name(unknown[0][:64], known)
-        raise Refused(f"There is no operation {unknown[0][:64]!r}.{near} `slowwave operations` lists all of them.")
+        raise UnknownName(f"There is no operation {unknown[0][:64]!r}.{near} `slowwave operations` lists all of them.")
     return frozenset(found)
 
 

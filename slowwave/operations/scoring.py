@@ -14,7 +14,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.changes.merges import REASON as CONSOLIDATION
-from slowwave.operations.options import ArchiveStaleOptions, DecayTransitionOptions
+from slowwave.operations.options import (
+    SIGNAL_WEIGHTS,
+    ArchiveStaleOptions,
+    DecayTransitionOptions,
+    PromoteMemoriesOptions,
+)
 from slowwave.snapshots.memories import active_memories, attributes
 from slowwave.snapshots.models import FREQUENCY_CAP
 from slowwave.snapshots.rows import EXEMPT, attribute_of, exemptions
@@ -489,21 +494,8 @@ def _numbers(memories: pa.Table, column: str) -> Floats:
 # Recall signals: what the use of a memory in recall shows about its worth; each signal and the score are between 0 and 1.
 #
 # The SQL models count recalls; the formulas are here. The model ``recall_signals`` shows the same signals with one half-life for all
-# rows, the window; memories have one half-life per kind. Sources: nexo 3.2 for the five signals and the original weights, operations 3
-# for ours.
-
-WEIGHTS: Final[Mapping[str, float]] = {
-    "frequency": 0.24,
-    "relevance": 0.30,
-    "recency": 0.15,
-    "diversity": 0.15,
-    "consolidation": 0.10,
-    "selected_rate": 0.06,
-}
-"""Weight of each signal in the score; they sum to 1."""
-
-NEXO_WEIGHTS: Final[Mapping[str, float]] = {name: w for name, w in WEIGHTS.items() if name != "selected_rate"}
-"""Weights of nexo, which sum to 0.94."""
+# rows, the window, and with the default weights; memories have one half-life per kind and the weights of their namespace. Sources: nexo
+# 3.2 for the first five signals and their weights, operations 3 for ours.
 
 OTHER_HALF_LIFE_DAYS: Final = 90.0
 """Days in which the recency of kinds that the settings do not name falls by half (nexo 3.2)."""
@@ -553,20 +545,20 @@ class MemorySignals:
 
     def at(self, row: int) -> dict[str, float]:
         """Return one memory's figures as promotions store them: score and signals to four digits, and the counts."""
-        signals = {name: round(float(getattr(self.signals, name)[row]), 4) for name in ("score", *WEIGHTS)}
+        signals = {name: round(float(getattr(self.signals, name)[row]), 4) for name in ("score", *SIGNAL_WEIGHTS)}
         return signals | {
             name: int(getattr(self.uses, name)[row]) for name in ("recalls", "queries", "days", "selections")
         }
 
 
-def signals(uses: Recalls, half_life_days: Floats | float) -> Signals:
-    """Compute our signals from the recall counts, with the weights ``WEIGHTS``.
+def signals(uses: Recalls, half_life_days: Floats | float, weights: Mapping[str, float] = SIGNAL_WEIGHTS) -> Signals:
+    """Compute our signals from the recall counts, and their weighted sum.
 
     Frequency is ln(1 + n) / ln(1 + cap), diversity distinct questions / 5, consolidation distinct days / 5. Recency halves with its
     half-life in days. The last signal is the share of recalls that the agent used.
     """
     return _weighed(
-        WEIGHTS,
+        weights,
         frequency=np.log1p(uses.recalls) / np.log1p(FREQUENCY_CAP),
         relevance=uses.relevance,
         recency=_recency(uses, half_life_days),
@@ -576,13 +568,15 @@ def signals(uses: Recalls, half_life_days: Floats | float) -> Signals:
     )
 
 
-def nexo_signals(uses: Recalls, half_life_days: Floats | float) -> Signals:
-    """Compute nexo's original signals (3.2), whose weights sum to 0.94.
+def nexo_signals(
+    uses: Recalls, half_life_days: Floats | float, weights: Mapping[str, float] = SIGNAL_WEIGHTS
+) -> Signals:
+    """Compute nexo's original signals (3.2), whose default weights sum to 0.94, as there is no ``selected_rate``.
 
     Frequency is ln(1 + n) / ln 7, diversity the greater of questions and days / 5.
     """
     return _weighed(
-        NEXO_WEIGHTS,
+        weights,
         frequency=np.log1p(uses.recalls) / np.log1p(_NEXO_CAP),
         relevance=uses.relevance,
         recency=_recency(uses, half_life_days),
@@ -606,12 +600,13 @@ def score_memories(
     applies, its questions are rebuilt and its gate on days is open. Cost: a pass over the memories and the model.
     """
     half_lives = _half_lives(memories["kind"], settings)
+    weights = settings.options("promote_memories", PromoteMemoriesOptions).weights
     if settings.signals_compat:
         uses = recalls_of(memories["id"], models["recall_signals_compat"], taken_at)
-        found = nexo_signals(uses, half_lives)
+        found = nexo_signals(uses, half_lives, weights)
         return MemorySignals(uses, found, nexo_queries(found), np.full(len(memories), np.inf))
     uses = recalls_of(memories["id"], models["recall_signals"], taken_at)
-    found = signals(uses, half_lives)
+    found = signals(uses, half_lives, weights)
     return MemorySignals(uses, found, uses.queries, uses.days)
 
 

@@ -21,23 +21,26 @@ NOTE: Final = "WHY"
 class Undecided:
     """The pending items of a plan.
 
-    ``decided`` counts the items that an approval of the whole plan covers, ``reviews`` the review items that it leaves out, and
-    ``review`` is the first of these. ``failed`` holds the sentences of the failed probes if an approval of the whole plan needs force. It
-    is empty if a part of the plan was rejected or forced or if only review items are left, because parts are judged separately when they
-    are approved.
+    ``decided`` counts the items that an approval of the whole plan covers, ``reviews`` the review items that it leaves out. ``failed``
+    holds the sentences of the failed probes if an approval of the whole plan needs force. It is empty if a part of the plan was rejected or
+    forced or if only review items are left, because parts are judged separately when they are approved.
     """
 
     namespace: str
     plan_hash: str
     decided: int
     reviews: int
-    review: str
     failed: tuple[str, ...]
 
     def approve(self, program: str = "slowwave") -> str:
-        """Return the command that approves all that one approval may cover, or the first review item if only reviews are left."""
-        items = () if self.decided else (self.review,)
-        return approve_command(self.namespace, self.plan_hash, items=items, force=bool(self.failed), program=program)
+        """Return the command that approves all that one approval may cover, or that answers the questions if only these are left."""
+        if not self.decided:
+            return self.answer(program)
+        return approve_command(self.namespace, self.plan_hash, force=bool(self.failed), program=program)
+
+    def answer(self, program: str = "slowwave") -> str:
+        """Return the command that asks the questions of the plan one by one."""
+        return f"{program} plans review {argument(self.namespace)} {self.plan_hash[:12]} --by {APPROVER}"
 
 
 _UNDECIDED: Final = """
@@ -47,8 +50,7 @@ SELECT n.slug,
       AND NOT EXISTS (SELECT 1 FROM night.revocations r WHERE r.approval_id = a.id))
     THEN NULL ELSE p.summary -> 'needs_force' END,
   count(*) FILTER (WHERE i.status = 'pending' AND i.decision <> 'review'),
-  count(*) FILTER (WHERE i.status = 'pending' AND i.decision = 'review'),
-  coalesce((array_agg(i.item_id::text ORDER BY i.ordinal) FILTER (WHERE i.status = 'pending' AND i.decision = 'review'))[1], '')
+  count(*) FILTER (WHERE i.status = 'pending' AND i.decision = 'review')
 FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id JOIN night.plan_items i ON i.plan_hash = p.plan_hash
 WHERE p.plan_hash = %s AND p.state NOT IN ('rejected', 'superseded', 'expired', 'empty') AND p.expires_at > now()
 GROUP BY n.slug, p.plan_hash HAVING bool_or(i.status = 'pending')
@@ -60,9 +62,9 @@ def undecided(connection: Connection, plan_hash: str) -> Undecided | None:
     row = connection.execute(_UNDECIDED, (plan_hash,)).fetchone()
     if row is None:
         return None
-    slug, failed, decided, reviews, review = row
+    slug, failed, decided, reviews = row
     sentences = tuple(str(s) for s in failed) if isinstance(failed, list) and decided else ()
-    return Undecided(str(slug), plan_hash, int(str(decided)), int(str(reviews)), str(review), sentences)
+    return Undecided(str(slug), plan_hash, int(str(decided)), int(str(reviews)), sentences)
 
 
 def approve_command(

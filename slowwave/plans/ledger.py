@@ -226,20 +226,27 @@ def _state_of(connection: Connection, hash_: str) -> str:
     return str(row[0]) if row else ""
 
 
-def _why_deferred(item: Item, winner: str) -> str:
+def _why_deferred(item: Item, winner: str, *, asked: bool) -> str:
+    """Return why an item is left out: ``asked`` if the ``winner`` is a question about a row that a decided item would change."""
     if not winner and item.decision == Decision.FOLLOW:
-        return "Waits for a night that does something else, as it only tells what nights did."
+        return "It only lists what nights did, so it is written by the next night that changes something."
     if not winner:
-        return "Waits for another night, so that the plan keeps within its caps and recall finds what it found."
-    return f"Conflicts with item {winner}, which stays in this plan."
+        return "The plan is at its limits: a later night does it, and searches find until then what they find now."
+    if asked and not item.is_question:
+        return f"Question {winner} of this plan asks whether one of its rows is still true. A night after the answer decides it."
+    return f"Item {winner} of this plan changes the same values."
 
 
 def _copy_items(connection: Connection, plan: Plan) -> None:
     asked = plan.questions
+    reviews = {i.id for i in plan.items if i.is_question}
     none = ("", "")
     rows: Iterable[tuple[Item, str, tuple[str, str]]] = [
         *((i, "pending", (q.sentence, q.code) if (q := asked.get(i.id)) else none) for i in plan.items),
-        *((i, "deferred", (_why_deferred(i, plan.deferred[i.id]), "")) for i in plan.deferred_items),
+        *(
+            (i, "deferred", (_why_deferred(i, by := plan.deferred[i.id], asked=by in reviews), ""))
+            for i in plan.deferred_items
+        ),
     ]
     with connection.cursor() as cursor, cursor.copy(_COPY_ITEMS) as copy:
         for ordinal, (item, status, (reason, question)) in enumerate(rows):
@@ -545,7 +552,7 @@ def choose(items: Sequence[StoredItem], selection: Selection) -> SelectedItems:
 def heading_of(stored: StoredItem) -> str:
     """Return the heading of an item: its question, or else its operation, decision and risk."""
     if stored.status == "deferred":
-        return "Deferred to the next night"
+        return "Left for a later night"
     if stored.is_question:
         return asked(stored)
     return f"{stored.operation} · {stored.decision} · {stored.risk} risk"

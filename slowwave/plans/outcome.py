@@ -59,7 +59,7 @@ class OutcomeRow:
     @property
     def is_place(self) -> bool:
         """Return whether the external id is a file and a line of a connected folder, as the night read it."""
-        return _PLACE.search(self.external_id) is not None
+        return is_place(self.external_id)
 
     @property
     def shown_id(self) -> str:
@@ -106,7 +106,7 @@ class ItemOutcome:
         }
 
     def sentence(self) -> str:
-        """Return one sentence for people: “X” ends on DATE because …; “Y” stays."""
+        """Return one sentence for people: “X” ends on DATE because …; “Y” stays. A merge names what stays only if that is a name."""
         times = Counter(row.text for row in (*self.stays, *self.ends))
 
         def listed(rows: Sequence[OutcomeRow]) -> str:
@@ -120,6 +120,8 @@ class ItemOutcome:
         if self.kind == "merges":
             verb = "is" if len(self.ends) == 1 else "are"
             done = f"{listed(self.ends)} {verb} merged into {listed(self.stays)}"
+            if not self.noun:
+                return f"{'Proposal: ' if self.proposed else ''}{done}{because}."
             if self.name:
                 stay = f"{self.noun}{_quoted(OutcomeRow('', self.name), alike=False)} stays"
         else:
@@ -175,6 +177,11 @@ def seen_words(item: Item) -> dict[str, str]:
         if isinstance(one, Mapping) and "id" in one:
             found[str(one["id"])] = str(one.get("text", ""))
     return {row: str(quotable(text)) for row, text in found.items() if text}
+
+
+def is_place(external_id: str) -> bool:
+    """Return whether an external id is a file and a line of a connected folder."""
+    return _PLACE.search(external_id) is not None
 
 
 def instant(value: Value) -> str:

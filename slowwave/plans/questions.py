@@ -117,7 +117,7 @@ _TERMS: Final = 5
 
 Code = Literal["same", "value_lost", "which_is_right", "secret", "shorter", "delete", "change"]
 """The codes of questions, in this order: are the rows the same, may a value be lost, which of two sides is right, does something have to
-leave recall, is a shorter text good, may rows be removed, may anything else be changed.
+be kept from searches, is a shorter text good, may rows be removed, may anything else be changed.
 """
 
 CODES: Final[tuple[Code, ...]] = get_args(Code)
@@ -167,6 +167,12 @@ def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = F
     return ReviewQuestion(code, redact(message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"))
 
 
+def asks_which(item: Item) -> bool:
+    """Return whether an item is about two statements of which one ends."""
+    evidence = item.evidence
+    return "winner_id" in evidence or ("earlier" in evidence and "later" in evidence)
+
+
 def in_doubt(item: Item) -> str:
     """Return a sentence on why the planner was in doubt, or an empty string.
 
@@ -205,22 +211,21 @@ def _asked(item: Item) -> tuple[Code, str]:
     states = {w.value for w in mutation.writes if w.cell.column == "state"}
     if mutation.keep:
         return "same", f"Are these {_SAME_ASKED.get(mutation.table, 'rows one thing')}?"
-    if "earlier" in evidence and "later" in evidence:
-        return "which_is_right", "Has the later one replaced the earlier one?"
-    if "winner_id" in evidence:
-        return "which_is_right", "Which of the two is right?"
+    if asks_which(item):
+        two = "Which of the two is right?"
+        return "which_is_right", two if "winner_id" in evidence else "Has the later one replaced the earlier one?"
     if "ended" in evidence:
         return "change", "Should the sentence be marked with the later statement?"
     if mutation.deletes:
         return "delete", "May these rows be deleted?"
     if "quarantined" in states:
-        return "secret", "Should this leave recall?"
+        return "secret", _asked_to_hide(item)
     if "archived" in states:
-        return "change", "May this leave recall? It stays in the store."
+        return "change", "Should searches stop returning this? It stays stored."
     if mutation.kind == "write_claims":
         return "change", "May the new statement end the earlier one?"
     if any(i.values.get("reason") == REDACTION for i in mutation.inserts):
-        return "secret", "Should the marked passages leave recall? The rest of the text stays."
+        return "secret", "Should the marked passages be removed? The rest of the text stays."
     gone = evidence.get("lost")  # a deep pass records what its text leaves out
     if isinstance(gone, Sequence) and not isinstance(gone, str) and gone:
         return "value_lost", f"The new text would lose {_terms([str(term) for term in gone])}. May it?"
@@ -230,5 +235,21 @@ def _asked(item: Item) -> tuple[Code, str]:
         return "delete", "May this row go?"
     return "change", "May this be changed?"
 
+
+def _asked_to_hide(item: Item) -> str:
+    """Return the question for the kind of text that was found in a memory, a secret before others."""
+    rules = item.evidence.get("rules")
+    found = " ".join(map(str, rules)) if isinstance(rules, Sequence) and not isinstance(rules, str) else ""
+    return next((asked for kind, asked in _FOUND_ASKED.items() if f"{kind} (" in found), _UNSAFE_ASKED)
+
+
+_FOUND_ASKED: Final = {
+    "secret": "Does this hold a secret, so that searches must not return it?",
+    "injection": "Is this an order to a model, so that searches must not return it?",
+    "hidden": "Does this hide text from people, so that searches must not return it?",
+}
+"""Kind of finding (``slowwave.text.findings``) → the question about a memory that holds one."""
+
+_UNSAFE_ASKED: Final = "Is this unsafe, so that searches must not return it?"
 
 _SAME_ASKED: Final = {"memory_facts": "facts the same", "memories": "memories the same"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from slowwave.changes.cells import Cell, canonical_json
 from slowwave.changes.mutation import check
 from slowwave.errors import Refused
 from slowwave.plans.items import Item, Sealed
-from slowwave.plans.questions import ReviewQuestion
+from slowwave.plans.questions import ReviewQuestion, asks_which
 from slowwave.text.quotation import quotable_all
 
 # Reading a stored plan must not import Arrow.
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 # Sealing: items become a plan whose hash is computed from its content.
 #
 # The method is greedy in operation order, then probability, then item id. An item that conflicts with one already in the plan is
-# deferred, and names the winner. The result does not depend on the order of the items. Items of a plan commute (see
+# deferred, and names the winner. A merge is also deferred if the plan asks which statement is right about one of its rows: the answer may
+# end that row, so it comes first. The result does not depend on the order of the items. Items of a plan commute (see
 # ``slowwave.changes.cells``), so any part of it can be approved.
 
 SCHEMA = "slowwave-plan/1"
@@ -176,16 +177,21 @@ def _ranked(items: Sequence[Item], permits: Permits) -> Ranked:
 def _placed(ranked: Ranked, permits: Permits, waiting: frozenset[str] = frozenset()) -> ArrangedItems:
     written: dict[Cell, str] = {}
     guarded: dict[Cell, str] = {}
-    taken: list[Item] = []
+    taken: dict[str, Item] = {}
     late: list[Item] = []
     left: list[Item] = []
     deferred: dict[str, str] = {}
-    for item in ranked.items:
+    doubted = _doubted_merges(ranked, waiting)
+    for item in sorted(ranked.items, key=lambda i: i.id in doubted):  # doubted merges after the questions
         if item.id in waiting:
             left.append(item)
             continue
+        if asked := next((question for question in doubted.get(item.id, ()) if question in taken), ""):
+            late.append(item)
+            deferred[item.id] = asked
+            continue
         if item.id not in ranked.contested:
-            taken.append(item)
+            taken[item.id] = item
             continue
         writes, guards = item.writes(), item.guards()
         cells = writes | guards
@@ -195,13 +201,31 @@ def _placed(ranked: Ranked, permits: Permits, waiting: frozenset[str] = frozense
             late.append(item)
             deferred[item.id] = written.get(first) or guarded[first]
             continue
-        taken.append(item)
+        taken[item.id] = item
         written.update(dict.fromkeys(writes, item.id))
         guarded.update(dict.fromkeys(guards.difference(guarded), item.id))
+    in_plan = tuple(item for item in ranked.items if item.id in taken)
     rank = {operation: n for n, operation in enumerate(permits.by_operation)}
     left.sort(key=lambda i: (rank.get(i.operation, len(rank)), i.id))
     deferred |= {i.id: "" for i in left}
-    return ArrangedItems(tuple(taken), (*late, *left), deferred, frozenset(i.id for i in left), ranked)
+    return ArrangedItems(in_plan, (*late, *left), deferred, frozenset(i.id for i in left), ranked)
+
+
+def _doubted_merges(ranked: Ranked, waiting: frozenset[str]) -> dict[str, tuple[str, ...]]:
+    """Return decided merge → the questions which of two statements is right that concern one of its rows, in their order."""
+    asked: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for item in ranked.items:
+        if item.is_question and item.id in ranked.contested and item.id not in waiting and asks_which(item):
+            for row in item.rows():
+                asked[row].append(item.id)
+    found: dict[str, tuple[str, ...]] = {}
+    for item in ranked.items if asked else ():
+        merge = item.mutation
+        if merge.keep and not item.is_question:
+            rows = [(merge.table, row.id) for row in (merge.keep, *merge.absorb)]
+            if questions := tuple(dict.fromkeys(question for row in rows for question in asked.get(row, ()))):
+                found[item.id] = questions
+    return found
 
 
 def _contested(items: Iterable[Item]) -> frozenset[str]:

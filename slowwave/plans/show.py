@@ -18,7 +18,7 @@ from slowwave.changes.lowering import Unexplained
 from slowwave.changes.mutation import Mutation, Row
 from slowwave.errors import SlowwaveError
 from slowwave.plans.items import Item
-from slowwave.plans.outcome import find_outcome, instant, seen_words
+from slowwave.plans.outcome import find_outcome, instant, is_place, seen_words
 from slowwave.plans.writings import KINDS, about
 from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
@@ -360,6 +360,9 @@ def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowCh
         if to := next((str(cells[c].value) for c in cells if c in _MOVED), ""):
             moved[table, to].add(row)
         subject = "" if row == alone else _name(own, table, row)
+        if "state" in cells and row == alone and (hides := state_change(item.mutation)):
+            shown.lines.append(hides)
+            cells.pop("state")
         _add_row(shown, table, subject, cells, merge=item.mutation.keep is not None, named=row in ended)
     for (table, to), rows in moved.items():
         shown.lines.append(
@@ -372,6 +375,24 @@ def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowCh
         shown.lines.append(_silent(item))
         shown.hidden = 0
     return RowChanges(tuple(str(quotable(line)) for line in shown.lines), shown.hidden)
+
+
+def state_change(mutation: Mutation) -> str:
+    """Describe what a change of state means for the memory of an item that changes nothing else; empty for other items.
+
+    A block of a connected folder leaves its file.
+    """
+    states = [w for w in mutation.writes if w.cell.column == "state" and w.cell.table == mutation.table]
+    if mutation.kind != "set_state" or len(mutation.rows) != 1 or not states or states[0].value == "active":
+        return ""
+    place, stored = mutation.rows[0].external_id or "", mutation.physical
+    if is_place(place):
+        return f"It leaves its file ({place}), and no search returns it. `slowwave undo` puts it back there."
+    if stored and stored.deletes:
+        return "It is deleted from the connected store. `slowwave undo` puts it back."
+    if stored:
+        return "The connected store marks it as ended, and no search returns it. `slowwave undo` removes the mark."
+    return f"No search returns it any more (state {states[0].seen} → {states[0].value}). It stays stored."
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
-"""States of plans and runs as people read them, and the latest plan of a namespace."""
+"""States of plans and runs as people read them, the summaries that runs wrote, and the latest plan of a namespace."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -27,7 +27,11 @@ STATES: Final = (
 
 _ORDER: Final = ("pending", "approved", "applied", "undone", "skipped_stale", "noop", "failed", "rejected", "deferred")
 
-_WORDS: Final = {"skipped_stale": "skipped as stale", "noop": "already so"}
+_WORDS: Final = {
+    "skipped_stale": "skipped because a row changed",
+    "noop": "already so",
+    "deferred": "left for a later night",
+}
 
 
 def shown_state(state: object, items: object, expires_at: object = None) -> str:
@@ -97,6 +101,36 @@ def run_states(connection: Connection, run_ids: Collection[str]) -> dict[str, st
             found[str(run)] = state
     stopped = connection.execute(_STOPPED, runs | {"error": INTERRUPTED}).fetchall()
     return found | {str(run): "interrupted" for (run,) in stopped}
+
+
+# The summaries that runs wrote.
+
+_CONSOLIDATIONS: Final = """
+SELECT j.run_id::text, count(*), sum((e ->> 'source_count')::int), avg((e ->> 'cluster_similarity')::float),
+  sum((e ->> 'token_savings')::int)
+FROM (SELECT DISTINCT run_id, item_id FROM night.journal WHERE run_id = ANY(%s::uuid[])) j
+JOIN night.runs r ON r.id = j.run_id AND r.mode = 'apply'
+JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id, LATERAL (SELECT i.evidence -> 'evidence') AS x (e)
+WHERE i.operation = 'consolidate_clusters' AND i.status = 'applied' GROUP BY 1
+"""
+
+
+def consolidations_of(connection: Connection, run_ids: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return the figures of the summaries that each apply run wrote, by run id.
+
+    The figures are ``summaries``, ``sources``, ``similarity`` (the mean over the clusters) and ``token_savings``, as in Plugged.in's
+    ``dream_consolidations``. They count the items that the run applied and that were not undone. Runs without such items are left out.
+    """
+    rows = connection.execute(_CONSOLIDATIONS, (list(run_ids),)).fetchall() if run_ids else []
+    return {
+        str(run): {
+            "summaries": int(str(n)),
+            "sources": int(str(sources)),
+            "similarity": round(float(str(similarity)), 4),
+            "token_savings": int(str(saved)),
+        }
+        for run, n, sources, similarity, saved in rows
+    }
 
 
 # The ledger of plans, written by planners and read by everyone.

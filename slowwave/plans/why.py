@@ -12,7 +12,7 @@ from slowwave.changes.mutation import ERASURES, Mutation
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import NO_NAMES, ItemOutcome, find_outcome, instant, seen_words
 from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, question
-from slowwave.plans.show import changes
+from slowwave.plans.show import changes, state_change
 from slowwave.plans.waterfall import Step, one_in, percent, steps
 from slowwave.plans.writings import KINDS, NO_UNDO, about, writing
 from slowwave.text.quotation import quotable
@@ -59,8 +59,13 @@ _SHORT_VALUES: Final = frozenset(
 _STAYS: Final = "stays"
 _ENDS: Final = "ends"
 _MERGED: Final = "is merged into it"
-_SHOWN: Final = frozenset(("winner", "loser", "later", "earlier", "ended_by", "winner_id", "reason", "why", "seen"))
+_SHOWN: Final = frozenset(
+    ("winner", "loser", "later", "earlier", "ended_by", "winner_id", "equal", "reason", "why", "seen")
+)
 """Evidence that is a hash, or that the rows, the sentence and the notes of an item with two sides show already."""
+_POSITIONS: Final = frozenset(("found", "findings", "characters", "source_chunks", "policy"))
+"""Evidence about what screening found, next to the names of its rules: positions in a text and figures, of no use to a person."""
+
 _WEIGHED: Final = ("properties", "valid_from", "valid_to", "confidence", "importance", "source")
 """Columns that help a person to choose between two sides, in addition to their texts."""
 
@@ -137,15 +142,16 @@ def why(
     rows = tuple(_rows(item, sides))
     shown = _SHOWN if sides and any(row.role == _ENDS for row in rows) else frozenset[str]()
     lost, only = _lost(item, probes or {})
+    asks = question(item, lost, only=only) if item.is_question else None
     return Explanation(
         sentence=_sentence(item, sides, lost, only=only),
         rows=rows,
         steps=found,
         verdict=_verdict(item, only=only) if found else "",
-        notes=tuple(_notes(item, lost)),
+        notes=tuple(_notes(item, lost, asks.sentence if asks else "")),
         evidence={} if found else _noted(item, shown),
         writing=tuple(writing(item.mutation, texts or {})),
-        asks=question(item, lost, only=only) if item.is_question else None,
+        asks=asks,
         outcome=sides,
     )
 
@@ -197,6 +203,8 @@ def _change(mutation: Mutation, where: str) -> str:
         if rows < 2
         else f"{counted(rows, noun, _many(noun))} ({where}{', …' if rows > _LISTED else ''})"
     )
+    if hides := state_change(mutation):
+        return hides
     if mutation.kind == "insert_summary":
         return f"A new {noun} would be stored."
     if mutation.kind == "new_version":
@@ -352,9 +360,10 @@ def _verdict(item: Item, *, only: bool) -> str:
     )
 
 
-def _notes(item: Item, lost: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _notes(item: Item, lost: Sequence[tuple[str, str]], asked: str) -> Iterator[str]:
+    """Yield what a person should know in addition to the question ``asked``."""
     evidence = item.evidence
-    if doubt := in_doubt(item):
+    if (doubt := in_doubt(item)) and doubt not in asked:
         yield doubt
     if "winner_id" in evidence and isinstance(weighed := evidence.get("why"), str):
         yield weighed
@@ -386,6 +395,10 @@ def _noted(item: Item, shown: Set[str]) -> dict[str, str]:
     rows = (*([mutation.keep] if mutation.keep else []), *mutation.absorb, *mutation.rows)
     named = dict(zip((row.id for row in rows), _names(item), strict=False)) if mutation.keep else {}
     named |= {row.id: row.external_id for row in rows if row.external_id and row.id not in named}
+    if item.is_question and isinstance(item.evidence.get("reason"), str):
+        shown = shown | {"reason"}  # the question or a note states it
+    if "rules" in item.evidence:
+        shown = shown | _POSITIONS
     return {
         name.replace("_", " "): _in_words(value, named) for name, value in item.evidence.items() if name not in shown
     }

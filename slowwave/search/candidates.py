@@ -212,6 +212,16 @@ def cited_among(connection: Connection, ids: Sequence[str]) -> list[tuple[str, s
     return [(str(r[0]), str(r[1]), bool(r[2])) for r in rows]
 
 
+_ANY: Final = sql.SQL("SELECT EXISTS (SELECT 1 FROM memory.search_texts s WHERE {domain})")
+
+
+def has_rows(connection: Connection, domain: Domain) -> bool:
+    """Return whether the domain has any row at all."""
+    condition, values = domain.condition()
+    row = connection.execute(_ANY.format(domain=condition), values).fetchone()
+    return bool(row and row[0])
+
+
 _EXACT: Final = sql.SQL("""
 SELECT id, score FROM (
   SELECT r.id::text AS id, r.day, CASE WHEN position(%(query)s IN lower(r.path)) > 0 THEN 1.0
@@ -230,6 +240,13 @@ def by_substring(connection: Connection, domain: Domain, query: str, limit: int)
     return Found([str(r[0]) for r in rows], _floats(r[1] for r in rows))
 
 
+_TAGGED: Final = sql.SQL("""
+NOT EXISTS (SELECT 1 FROM unnest(%(tags)s::text[]) AS wanted (tag) WHERE NOT EXISTS (
+  SELECT 1 FROM jsonb_array_elements_text(r.tags) AS given (tag), lower(ltrim(given.tag, '#')) AS own
+  WHERE own = wanted.tag OR starts_with(own, wanted.tag || '/')))
+""")
+
+
 def _narrow(name: str, asked_for: Any, inner: list[sql.Composable], values: dict[str, Any]) -> None:
     """Add one field of a scope as a condition on ``memory.search_rows r``."""
     values[name] = asked_for
@@ -238,8 +255,8 @@ def _narrow(name: str, asked_for: Any, inner: list[sql.Composable], values: dict
             values[name] = _glob(str(asked_for))
             inner.append(sql.SQL("r.path ~ %(path_glob)s"))
         case "tags":
-            values[name] = list(asked_for)
-            inner.append(sql.SQL("r.tags ?& %(tags)s"))
+            values[name] = [tag.lower() for tag in asked_for]
+            inner.append(_TAGGED)
         case "since" | "until":
             values[name] = asked_for.isoformat()
             inner.append(sql.SQL("r.day >= %(since)s" if name == "since" else "r.day <= %(until)s"))
@@ -421,9 +438,10 @@ def matches(
     near = by_vector(connection, domain, model.model, vector, depth)
     meant = dict(zip(near.ids, near.scores.tolist(), strict=True))
     if not meant:
-        return ScoredIds(
-            word_scores, (f"No row here has a vector of the model {model.model}: only words were compared.",)
-        )
+        why = f"No row here has a vector of the model {model.model}: only words were compared."
+        if not word_scores and not has_rows(connection, domain):
+            why = "Nothing that is stored meets the conditions of this search: its corpus, its scope and its instant."
+        return ScoredIds(word_scores, (why,))
     calibration = calibration_of(model.model)
     if mode == "vector":
         return ScoredIds(

@@ -6,9 +6,9 @@ import json
 import os
 from datetime import date, datetime
 from functools import lru_cache
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
@@ -24,10 +24,21 @@ Confidence = Literal["high", "medium", "low"]
 _ALIASES: Final = {"text": "bm25", "keyword": "bm25", "lexical": "bm25", "semantic": "vector"}
 
 
+def _refuse_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is blank, so there is nothing to search for; write at least one word")
+    return text
+
+
+NotBlank = Annotated[str, AfterValidator(_refuse_blank)]
+"""A text with at least one visible character."""
+
+
 class SearchScope(BaseModel):
     """Conditions that all results of a search meet.
 
-    The values of a list are alternatives, except for ``tags``, which must all be present. Days are ISO dates, both included.
+    The values of a list are alternatives, except for ``tags``, which must all be present. Tags are compared as in Obsidian: without
+    ``#``, ignoring case, and ``team`` also finds ``team/design``. Days are ISO dates, both included.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,12 +53,17 @@ class SearchScope(BaseModel):
     since: date | None = None
     until: date | None = None
 
+    @field_validator("tags")
+    @classmethod
+    def _plain_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(plain for tag in tags if (plain := tag.strip().lstrip("#").strip("/")))
+
 
 class SearchRequest(BaseModel):
     """One search of a namespace."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    query: str = Field(min_length=1, max_length=8_000)
+    query: NotBlank = Field(min_length=1, max_length=8_000)
     scope: SearchScope = SearchScope()
     k: int = Field(default=10, ge=1, le=50, description="How many results at most.")
     mode: Mode = Field(

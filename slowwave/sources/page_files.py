@@ -33,6 +33,7 @@ LinkKind = Literal["wikilink", "markdown", "embed", "mention"]
 LONGEST_TARGET: Final = 500
 _WIKILINK: Final = re.compile(r"(!?)\[\[([^\[\]\n]{1,1000})\]\]")
 _BLOCK: Final = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)\s*$")
+_ADDRESS: Final = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]*:")
 _OTHER_FILE: Final = re.compile(r"\.(?!(?:md|markdown)$)[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
 _TAG: Final = re.compile(r"(?<![\w/#&])#([^\W\d_][\w/-]*)")
 
@@ -67,6 +68,9 @@ class MarkdownPage:
     links: tuple[PageLink, ...] = ()
     blocks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    attachments: tuple[PageLink, ...] = ()
+    """Embeds of files that are not pages."""
+
     prose: tuple[tuple[int, str], ...] = ()
     """The line and words of text that is neither code nor link nor HTML."""
 
@@ -80,6 +84,7 @@ def markdown_page(body: str, first_line: int = 1) -> MarkdownPage:
     """Parse a body whose first line is ``first_line`` of its file."""
     headings: list[Heading] = []
     links: list[PageLink] = []
+    attachments: list[PageLink] = []
     blocks: list[str] = []
     tags: dict[str, None] = {}
     prose: list[tuple[int, str]] = []
@@ -104,7 +109,19 @@ def markdown_page(body: str, first_line: int = 1) -> MarkdownPage:
                 continue  # in CommonMark, a footnote is a link to its first word
             elif (link := link_of(child, at)) is not None:
                 links.append(link)
-    return MarkdownPage(tuple(headings), tuple(links), tuple(dict.fromkeys(blocks)), tuple(tags), tuple(prose))
+            elif (file := attachment_of(child, at)) is not None:
+                attachments.append(file)
+    return MarkdownPage(
+        *(tuple(headings), tuple(links), tuple(dict.fromkeys(blocks)), tuple(tags)),
+        attachments=tuple(attachments),
+        prose=tuple(prose),
+    )
+
+
+def parse_body(text: str) -> MarkdownPage:
+    """Parse the body of a whole file, after its frontmatter."""
+    head = frontmatter(text)
+    return markdown_page(text[head.end :], head.lines + 1)
 
 
 def _inside(token: Token, line: int) -> Iterator[tuple[Token, int]]:
@@ -128,6 +145,18 @@ def link_of(token: Token, line: int) -> PageLink | None:
     if token.type == "link_open":
         return _href("markdown", str(token.attrGet("href") or ""), line)
     return _href("embed", str(token.attrGet("src") or ""), line) if token.type == "image" else None
+
+
+def attachment_of(token: Token, line: int) -> PageLink | None:
+    """Return the embed of a file that is not a page, such as a picture, with its target as written; None for any other part."""
+    if token.type == "image":
+        target = unquote(str(token.attrGet("src") or "").partition("#")[0])
+        target = "" if _ADDRESS.match(target) else target
+    else:
+        is_embed = token.type == "wikilink" and token.meta["kind"] == "embed"
+        target = token.content.partition("#")[0].strip() if is_embed else ""
+    is_file = target and len(target) <= LONGEST_TARGET and _page_link("embed", target, "", line) is None
+    return PageLink("embed", target, "", line) if is_file else None
 
 
 def _href(kind: LinkKind, href: str, line: int) -> PageLink | None:
@@ -246,7 +275,7 @@ def fields_of(written: Mapping[str, Any], path: str, page: MarkdownPage, profile
     tags = [tag.lstrip("#") for tag in _listed(written.get("tags", written.get("tag")))]
     values["tags"] = list(dict.fromkeys([*tags, *(page.tags if profile.inline_tags else ())]))[:_MOST]
     values["aliases"] = _listed(written.get("aliases", written.get("alias")), words=False)[:_MOST]
-    title = _text(written.get("title")) or page.title or title_of_name(stem)
+    title = _text(written.get("title")) or _day_and(page.title, stem) or title_of_name(stem)
     values["title"] = title = title[:LONGEST_TITLE]
     sections = profile.sections_of(path, type_)
     if sections and values["canonical"]:
@@ -298,6 +327,12 @@ def _dated(text: str) -> str | None:
         return date.fromisoformat(found[1]).isoformat() if found else None
     except ValueError:
         return None
+
+
+def _day_and(heading: str, stem: str) -> str:
+    """Return the first heading, after the day if the file is named by one that the heading does not state ("# Friday")."""
+    is_day = _dated(stem) == stem and stem not in heading
+    return f"{stem} {heading}" if heading and is_day else heading
 
 
 def title_of_name(stem: str) -> str:

@@ -143,7 +143,8 @@ _SUPERUSER: Final = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
 class Diagnosis:
     """One finding and its remedy.
 
-    ``problem`` is False for advice that blocks nothing; ``statements`` is SQL that the remedy asks to run unchanged.
+    ``problem`` is False for advice that blocks nothing; ``remedy`` is empty for a finding that needs none; ``statements`` is SQL that the
+    remedy asks to run unchanged.
     """
 
     finding: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from slowwave.errors import Refused
+from slowwave.errors import Refused, UnknownName
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.text.tokens import suggest_name
@@ -61,7 +61,7 @@ def refuse_reserved(namespace: str) -> None:
 def namespace_id(connection: Connection, namespace: str) -> str:
     """Return the id of a namespace by its name.
 
-    Raises ``Refused`` for an unknown one.
+    Raises ``UnknownName`` for an unknown one.
     """
     found = connection.execute(_ID, (namespace,)).fetchone()
     if found is None:
@@ -69,13 +69,13 @@ def namespace_id(connection: Connection, namespace: str) -> str:
     return str(found[0])
 
 
-def unknown_namespace(connection: Connection, namespace: str) -> Refused:
+def unknown_namespace(connection: Connection, namespace: str) -> UnknownName:
     """Return the refusal of an unknown namespace, with the nearest known name, or with the commands that create the first one."""
     known = [str(slug) for (slug,) in connection.execute(_ALL)]
     if not known:
-        return Refused(f"There is no namespace {namespace[:64]!r}, and no other one yet. {FIRST_NAMESPACE}")
+        return UnknownName(f"There is no namespace {namespace[:64]!r}, and no other one yet. {FIRST_NAMESPACE}")
     near = suggest_name(namespace[:64], known)
-    return Refused(f"There is no namespace {namespace[:64]!r}.{near} `slowwave namespace list` lists all of them.")
+    return UnknownName(f"There is no namespace {namespace[:64]!r}.{near} `slowwave namespace list` lists all of them.")
 
 
 def store_of(connection: Connection, namespace: str) -> str:

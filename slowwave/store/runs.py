@@ -176,7 +176,9 @@ ORDER BY r.started_at DESC, r.id LIMIT 1
 _BY_ID: Final = """
 WHERE r.id BETWEEN %(first)s::uuid AND %(last)s::uuid AND r.mode = ANY(%(modes)s) ORDER BY r.started_at DESC LIMIT 2
 """
-_OF_NAMESPACE: Final = "WHERE r.namespace_id = %(namespace_id)s ORDER BY r.started_at DESC LIMIT %(limit)s"
+_OF_NAMESPACE: Final = """
+WHERE r.namespace_id = %(namespace_id)s ORDER BY r.started_at DESC, r.id LIMIT %(limit)s OFFSET %(offset)s
+"""
 _NAMESPACES: Final = "SELECT slug FROM memory.namespaces ORDER BY slug"
 
 
@@ -298,9 +300,9 @@ def last_run(connection: Connection, namespace: str | None, modes: Sequence[Mode
     return find_run(connection, "last", modes, namespace)
 
 
-def runs_of(connection: Connection, namespace_id: str, limit: int) -> list[Run]:
-    """Return the newest runs of a namespace, at most ``limit``."""
-    return _read(connection, _OF_NAMESPACE, namespace_id=namespace_id, limit=limit)
+def runs_of(connection: Connection, namespace_id: str, limit: int, offset: int = 0) -> list[Run]:
+    """Return runs of a namespace, newest first: at most ``limit``, after the first ``offset``."""
+    return _read(connection, _OF_NAMESPACE, namespace_id=namespace_id, limit=limit, offset=offset)
 
 
 def id_range(prefix: str) -> tuple[str, str] | None:

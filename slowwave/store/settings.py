@@ -281,7 +281,11 @@ class Settings(BaseSettings):
         description="Namespaces that one run of Dagster serves.",
         json_schema_extra={"why": "Large deployments spread the runs over more workers."},
     )
-    gate_min_hours: float = Field(default=24.0, ge=0, description="Hours between two scheduled nights (too_soon).")
+    gate_min_hours: float = Field(
+        default=24.0,
+        ge=0,
+        description="Hours between two scheduled nights (too_soon), and between two nights that agents request.",
+    )
     gate_min_new_records: int = Field(
         default=5, ge=0, description="New memories that a scheduled night needs (too_few_new_records)."
     )

@@ -275,6 +275,21 @@ proposals = Table(
     schema="memory",
 )
 
+night_requests = Table(  # agents insert rows through memory.request_night
+    "night_requests",
+    metadata,
+    Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
+    _namespace(),
+    Column("reason", Text, nullable=False, server_default=""),
+    Column("agent", Text, nullable=False, server_default=""),
+    Column("token_id", Text),
+    _instant("recorded_at", required=True, now=True),
+    _instant("taken_at"),  # null while the request is open
+    Column("run_id", Uuid),
+    Column("outcome", Text, nullable=False, server_default=""),  # why there was no run
+    schema="memory",
+)
+
 purges = Table(
     "purges",
     metadata,

@@ -24,6 +24,11 @@ _LARGEST: Final = 10**11
 _MANY: Final = 1_000
 """Number of values from which screening them as a column is faster than one by one."""
 
+LONGEST_REASON: Final = 500
+"""The most characters of a reason that are stored."""
+
+_READ_REASON: Final = 20_000  # characters of it that are checked
+
 _OURS: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NAMES_ONE: Final = re.compile(r"pass|pwd|secret|token|(?<![a-z])key|cred|auth(?!or)", re.IGNORECASE)
 
@@ -44,6 +49,14 @@ def quote(text: str, longest: int) -> str:
         return text
     shown = _clean(text)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+
+
+def plain_reason(text: str) -> str:
+    """Clean a reason for storage: one line without control and hidden characters, secrets marked, cut at 500 characters."""
+    from slowwave.text.screening import redact  # its rules take a moment to load
+
+    line = redact(" ".join("".join(c if c.isprintable() else " " for c in text[:_READ_REASON]).split()))
+    return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 1].rstrip()}…"
 
 
 def quotable(value: Any, known: Known | None = None) -> Any:

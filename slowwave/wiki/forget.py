@@ -190,11 +190,12 @@ class PlannedForgetting:
 
 
 def plan_forgetting(
-    store: Store, namespace: str, by: By, value: str, *, reason: str = "", wait: float = 0.0
+    store: Store, namespace: str, by: By, value: str, *, reason: str = "", wait: float = 0.0, author: str = ""
 ) -> PlannedForgetting:
     """Seal a plan that forgets the rows that a selector means; nothing is deleted until it is approved and applied.
 
-    ``by`` states what ``value`` is: the id of a memory, a name of an entity, the id of a session, or a text that rows contain. Raises
+    ``by`` states what ``value`` is: the id of a memory, a name of an entity, the id of a session, or a text that rows contain. ``author``
+    is sealed with the plan, and may not approve it if the rule of the namespace excludes authors. Raises
     ``Refused`` for a selector that means no row, an ambiguous id, more than ``MOST`` rows, or a namespace of a connected store.
     """
     value = value.strip()
@@ -224,7 +225,7 @@ def plan_forgetting(
                 "Delete them with the program that owns the store; the next night reads what is left. Nothing was planned."
             )
     name = f"forget {by} {hashlib.sha256(value.encode()).hexdigest()[:16]}"
-    night = seal_proposal(store, namespace, OPERATION, propose, of=name, trigger="manual", wait=wait)
+    night = seal_proposal(store, namespace, OPERATION, propose, of=name, trigger="manual", wait=wait, by=author)
     if night.plan is None or not night.plan.items or night.state == "empty":
         raise Refused(
             "A plan that forgets exactly these rows was rejected before, and they have not changed. Withdraw the rejection "

@@ -28,7 +28,7 @@ def test_the_same_size_gives_the_same_memories() -> None:
 @pytest.mark.slow
 def test_every_operation_finds_something_in_them() -> None:
     """But those that need what is not there: edits from outside, missing vectors, a page without a promotion."""
-    costs = measure(2_000)
+    costs = measure(500)
     assert set(costs.found) == {*looked(), *planned()}
     assert all(costs.found[name] for name in FINDING)
     assert costs.peak >= costs.before > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -69,6 +70,18 @@ def test_variables_of_openai_are_not_sent_to_other_servers(
     (request,) = server.requests
     assert request["key"] == ("Bearer sk-judge" if key else None)
     assert "foreign" not in str(server.headers)
+
+
+def test_no_log_holds_the_password_of_an_address_or_a_text(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """The HTTP client logs each address at INFO, and the client of models each request at DEBUG; both log again afterwards."""
+    caplog.set_level(logging.DEBUG)
+    server.answer = lambda *_: (200, {}, {})
+    address = server.url.replace("//", "//me:hunter2@")
+    one = Endpoint(address, "chat.completions", key_variable=KEY, timeout=5.0, attempts=1, most_bytes=1000)
+    assert post(one, "Mara likes tea.").status == 200
+    assert [word for word in ("hunter2", "Mara") if word in caplog.text] == []
+    logging.getLogger("httpx2").info("as before")
+    assert "as before" in caplog.text
 
 
 def test_lone_surrogates_are_replaced(server: Server) -> None:

@@ -82,6 +82,44 @@ def test_answer_about_two_sides_leaves_what_it_says_and_is_not_asked_again(store
     assert digest(store, "acme") == before
 
 
+@pytest.mark.parametrize(
+    ("name", "left"), [("this", "winner winner"), ("other", "loser"), ("neither", ""), ("both", "winner winner loser")]
+)
+def test_merge_of_equal_rows_waits_for_the_question_about_one_of_them(store: Store, name: str, left: str) -> None:
+    """Every answer holds for both equal rows, and only rows that an answer leaves are merged in the next night."""
+    facts = [
+        {"id": f"{town} {n}", "subject": "Mara", "predicate": "lives in", "object": town, "valid_from": ago(days)}
+        for town, times, days in (("Porto", 2, 30), ("Lisbon", 1, 31))
+        for n in range(times)
+    ]
+    remember(
+        store,
+        "acme",
+        {"operations": {"resolve_conflicts": {"policy": "evidence_weighted"}}},
+        memory_facts=facts,
+    )
+    before = digest(store, "acme")
+    night = run_night(store, "acme", ops=f"{OPS},dedupe_facts", force=True)
+    assert night.plan is not None
+    plan = NightPlan("acme", night.plan.plan_hash, store)
+    with store.connect("reader") as connection:
+        stored = {s.status: s for s in read_plan(connection, plan.hash).items}
+    assert {status: s.operation for status, s in stored.items()} == {
+        "pending": "resolve_conflicts",
+        "deferred": "dedupe_facts",
+    }
+    assert stored["deferred"].reason.startswith(f"Question {stored['pending'].id} of this plan asks")
+    named = {"winner": "Porto", "loser": "Lisbon"}
+    plan.answer(plan.questions[0], name, "mara")
+    runs = applied(store, plan)
+    assert ask(store, LIVE) == [(town,) for town in sorted(named[side] for side in left.split())]
+    again = run_night(store, "acme", ops=f"{OPS},dedupe_facts", force=True).plan
+    assert [i.operation for i in again.items if not i.is_question] == ["dedupe_facts"] * left.count("winner winner")  # type: ignore[union-attr]
+    for run in reversed(runs):
+        undo_run(store, run)
+    assert digest(store, "acme") == before
+
+
 @pytest.mark.parametrize("name", ["both", "no"])
 def test_pair_whose_sides_both_stay_is_not_asked_when_the_weights_are_swapped(store: Store, name: str) -> None:
     """The side that would end gets a source, so it would stay now: the rejection is about the two rows, whichever of them would end."""

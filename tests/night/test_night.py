@@ -57,9 +57,10 @@ def test_the_demo_is_found_planned_applied_once_and_taken_back(demo: Store, name
     assert second.plan is not None
     deferred = {row for i in night.plan.deferred_items for row in i.mutation.row_ids()}
     assert {row for i in second.plan.items for row in i.mutation.row_ids()} <= deferred
-    later = run_night(demo, namespace)
-    assert later.plan is not None
-    assert {i.operation for i in later.plan.items} <= {"compile_pages", *(i.operation for i in second.plan.items)}
+    if namespace == NAMESPACES[0]:  # the same code for all three, and a night of seconds
+        later = run_night(demo, namespace)
+        assert later.plan is not None
+        assert {i.operation for i in later.plan.items} <= {"compile_pages", *(i.operation for i in second.plan.items)}
     assert undo_run(demo, result.run_id).items == approval.item_ids
     assert digest(demo, namespace) == before
     with demo.connect("reader") as connection:

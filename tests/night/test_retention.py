@@ -33,6 +33,7 @@ NOTHING = dict.fromkeys(
         "llm_usage",
         "model_answers",
         "model_calls",
+        "night_requests",
         "notices",
         "plan_items",
         "session_items",

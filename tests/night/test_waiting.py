@@ -51,12 +51,12 @@ def test_a_chatty_store_is_tidied_over_some_nights_without_force_and_by_no_polic
         archived.append(len(night.plan.items))
         if night.plan.deferred_items:
             assert night.probes.sentences[0] == (
-                f"{len(night.plan.deferred_items)} items wait for the next night ({len(night.plan.deferred_items)} of "
-                "archive_small_talk): the plan is at its cap for memories."
+                f"{len(night.plan.deferred_items)} items are left for a later night ({len(night.plan.deferred_items)} of "
+                "archive_small_talk): the plan is at its limit for memories."
             )
             why = ask(store, "SELECT DISTINCT reason FROM night.plan_items WHERE status = 'deferred'")
             assert why == [
-                ("Waits for another night, so that the plan keeps within its caps and recall finds what it found.",)
+                ("The plan is at its limits: a later night does it, and searches find until then what they find now.",)
             ]
         assert decide_by_policies(store, "agent", night.plan.plan_hash).approvals == ()
         with monkeypatch.context() as unguarded:
@@ -70,7 +70,7 @@ def test_a_chatty_store_is_tidied_over_some_nights_without_force_and_by_no_polic
     assert (archived, sum(archived)) == ([15, 9], TALK)
 
 
-WAITS = "1 item waits for the next night (1 of compile_pages): it only tells what nights did, and goes with what the next does."
+WAITS = "1 item is left for a later night (1 of compile_pages): it only lists what nights did, and is written with the next changes."
 
 
 def approved(store: Store, **asked: str) -> tuple[list[str], tuple[str, ...]]:

@@ -68,8 +68,8 @@ def connect(store: Store, peer: Peer) -> str:
     return slug
 
 
-def planned(store: Store, slug: str) -> Plan:
-    night = run_night(store, slug, force=True)
+def planned(store: Store, slug: str, ops: str | None = None) -> Plan:
+    night = run_night(store, slug, ops=ops, force=True)
     assert night.plan is not None
     return night.plan
 
@@ -104,9 +104,10 @@ def test_nothing_is_planned_until_a_person_lets_it_and_then_it_is_applied_and_un
     with store.connect("owner") as connection:
         before = peer.digest(connection)
     assert let_write(store, shape, grant=True) == []
-    plan = planned(store, slug)
-    merges = [i for i in plan.items if i.operation == "dedupe_memories"]
-    assert merges
+    plan = planned(
+        store, slug, "dedupe_memories"
+    )  # a whole night asks which of the duplicates' numbers is right, and merges them later
+    assert plan.items
     assert all(i.mutation.physical for i in plan.items)
     result = applied(store, slug, plan)
     assert result.counts["applied"] == len(plan.items)
@@ -115,7 +116,7 @@ def test_nothing_is_planned_until_a_person_lets_it_and_then_it_is_applied_and_un
         namespace = connection.execute("SELECT id::text FROM memory.namespaces WHERE slug = %s", (slug,)).fetchone()
         assert namespace is not None
         assert verify_chain(connection, str(namespace[0])) == (len(plan.items), None)
-    assert [i for i in planned(store, slug).items if i.operation == "dedupe_memories"] == []
+    assert planned(store, slug, "dedupe_memories").items == ()
     undone = undo_run(store, result.run_id)
     assert {*undone.items} == {i.id for i in plan.items}
     with store.connect("owner") as connection:
@@ -263,7 +264,7 @@ def test_a_physical_write_that_the_item_does_not_show_is_refused_and_shown(
     peer = make_peer(store, "mem0", Random(2), rows=9)
     slug = connect(store, peer)
     let_write(store, "mem0", grant=True)
-    plan = forged(planned(store, slug))
+    plan = forged(planned(store, slug, "dedupe_memories"))
     (item,) = plan.items
     keep = item.mutation.keep.id if item.mutation.keep else ""
     with store.connect("planner") as connection:

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.operations.options import SIGNAL_WEIGHTS
 from slowwave.operations.scoring import (
-    NEXO_WEIGHTS,
-    WEIGHTS,
     Recalls,
     nexo_queries,
     nexo_signals,
@@ -77,8 +76,7 @@ def test_in_nexo_two_days_pass_for_two_questions() -> None:
 
 def test_weights_sum_to_one_and_nexos_to_its_own() -> None:
     """What saturates every signal scores 1, and 0.94 in nexo."""
-    assert sum(WEIGHTS.values()) == pytest.approx(1)
-    assert sum(NEXO_WEIGHTS.values()) == pytest.approx(0.94)
+    assert sum(SIGNAL_WEIGHTS.values()) == pytest.approx(1)
     most = uses(50, 1, 9, 9, 0, 50)
     assert signals(most, 90.0).score[0] == pytest.approx(1)
     assert nexo_signals(most, 90.0).score[0] == pytest.approx(0.94)

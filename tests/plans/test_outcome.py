@@ -231,12 +231,16 @@ def test_outcome_of_each_kind_follows_the_sealed_writes_on_every_surface(
 
     sentence = found.sentence()
     assert sentence.startswith("Proposal: ") is found.proposed
-    done, _, stay = sentence.rpartition("; ")
+    if found.kind == "merges" and not found.noun:
+        done, _, stay = sentence.partition(" merged into ")
+    else:
+        done, _, stay = sentence.rpartition("; ")
     for text in case.ends.values():
         assert f"“{text}”" in done
         assert f"“{text}”" not in stay
     for text in case.stays.values():
-        assert f"“{text}” stays." in stay
+        assert f"“{text}”" in stay
+        assert found.kind == "merges" or f"“{text}” stays." in stay
     page = page_of(
         Night("acme", plan=Plan(Header("", "acme", "", ""), (item,), "ab" * 32), probes=Probes({}, (), ())), 7, "none"
     )

@@ -42,7 +42,7 @@ def test_questions_come_first_under_what_they_ask() -> None:
         ("merge_things · merge · low risk", "ah"),
         ("retire · retire · medium risk", "c"),
         ("Are these rows one thing?", "g"),
-        ("Deferred to the next night", "e"),
+        ("Left for a later night", "e"),
     ]
     assert (chosen.matching, chosen.of, chosen.pages) == (8, 8, 1)
 

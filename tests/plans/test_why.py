@@ -77,8 +77,9 @@ def test_a_review_tells_its_reason_and_what_the_judges_said() -> None:
     account = why(merge("review", reason="The evidence is short.", judges=verdict))
     assert account.sentence.startswith("Proposal: “OpenTelemetry” is merged into “Open Telemetry”")
     assert account.verdict.endswith("A person decides.")
+    assert account.asks is not None
+    assert account.asks.sentence.endswith("The evidence is short.")
     assert account.notes == (
-        "The evidence is short.",
         "Not merged by the judges: two says timeout.",
         "one: “Same project.”",
     )
@@ -124,7 +125,7 @@ def test_sentence_of_an_item_without_two_sides_states_in_plain_words_what_change
     ]
     assert sentences == [
         f"The text of memory {uid('m')} would change. The text that it has now stays on record.",
-        f"Memory {uid('m')} would change its state from active to archived.",
+        "No search returns it any more (state active → archived). It stays stored.",
         f"2 memories ({uid('m')}, {uid('n')}) would change their tags.",
         f"Memory {uid('m')} would end, and nothing replaces it. What ends stays on record.",
     ]
@@ -163,7 +164,7 @@ def test_a_merge_of_facts_is_told_by_what_they_say() -> None:
     item = Item("dedupe_facts", "merge", mutation, {"names": ["Ann uses vim", "ANN uses Vim."]})
     account = why(item)
     assert account.sentence == (
-        "“ANN uses Vim.” is merged into “Ann uses vim” because they state the same; “Ann uses vim” stays. "
+        "“ANN uses Vim.” is merged into “Ann uses vim” because they state the same. "
         "The row that stays takes their sources, the greatest confidence and the earliest start. "
         "The other row stays on record and points to it."
     )
@@ -179,9 +180,7 @@ def test_a_merge_of_memories_is_told_by_their_texts() -> None:
     rows = [{"id": uid(n), "kind": "event", "subject": "Crane", "tags": [n]} for n in "xy"]
     (mutation,) = merge_memories(make_snapshot(memories=rows), [Alike(uid("x"), (uid("y"),))])
     account = why(Item("dedupe_memories", "merge", mutation, {"names": ["It stopped.", "It had stopped."]}))
-    assert account.sentence.startswith(
-        "“It had stopped.” is merged into “It stopped.” because they state the same; “It stopped.” stays."
-    )
+    assert account.sentence.startswith("“It had stopped.” is merged into “It stopped.” because they state the same. ")
     lines = {line[""]: (line["stays"], line["is merged into it"]) for line in account.side_by_side()}
     assert lines["text"] == ("It stopped.", "It had stopped.")
     assert lines["subject"] == ("Crane", "Crane")
@@ -232,4 +231,4 @@ def test_of_two_that_contradict_each_other_both_are_told() -> None:
     told = why(replace(item, decision="review", evidence=evidence))
     assert told.asks is not None
     assert told.asks.sentence == "Which of the two is right? They state different numbers."
-    assert told.notes[:2] == ("They state different numbers.", "The winner weighs more.")
+    assert told.notes == ("The winner weighs more.",), "the question states the reason"

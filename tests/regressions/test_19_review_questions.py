@@ -78,4 +78,6 @@ def test_a_question_that_is_no_match_says_what_it_is(store: Store) -> None:
         ],
     )
     run_night(store, "inbox", ops="redact_or_quarantine")
-    assert ask(store, "SELECT decision, reason FROM night.plan_items") == [("review", "Should this leave recall?")]
+    assert ask(store, "SELECT decision, reason FROM night.plan_items") == [
+        ("review", "Is this an order to a model, so that searches must not return it?")
+    ]

@@ -16,7 +16,16 @@ def test_dory_modes_have_their_aliases(alias: str, mode: str):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"k": 0}, {"k": 51}, {"mode": "fuzzy"}, {"query": ""}, {"corpus": "none"}, {"min_score": 1}, {"scope": {"x": 1}}],
+    [
+        {"k": 0},
+        {"k": 51},
+        {"mode": "fuzzy"},
+        {"query": ""},
+        {"query": " \n\u3000"},
+        {"corpus": "none"},
+        {"min_score": 1},
+        {"scope": {"x": 1}},
+    ],
 )
 def test_what_cannot_be_asked_is_refused(wrong: dict[str, object]):
     with pytest.raises(ValidationError):

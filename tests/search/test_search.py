@@ -472,6 +472,16 @@ def test_vectors_of_another_model_are_never_compared(store: Store):
     assert "another" in response.warnings[0]
 
 
+def test_search_whose_conditions_no_row_meets_says_so(store: Store):
+    """The reason is the scope, not the vectors; rows without a vector are still named (D27)."""
+    corpus(store, file("page", "a.md", "tea", tags=["x"]))
+    other = Axes()
+    other.model = "another"
+    assert "no row" not in str(asked(store, "tea", scope={"tags": ["#x"]}).warnings).lower()
+    assert "meets the conditions" in asked(store, "tea", scope={"tags": ["y"]}).warnings[0]
+    assert "vector" in asked(store, "car", other, scope={"tags": ["x"]}).warnings[0]
+
+
 def test_a_search_is_a_recall_with_scores(store: Store):
     """Logged behind the answer; a share of 0 logs none, and no plan depends on the setting."""
     corpus(store, file("page", "a.md", "tea"))

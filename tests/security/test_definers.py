@@ -203,6 +203,7 @@ def test_the_owner_of_definers_notes_changes_keeps_the_text_index_writes_pages_c
         *((table, "DELETE") for table in ERASED),
         *(("memory.lock_rows", right) for right in ("SELECT", "INSERT", "UPDATE")),
         ("memory.proposals", "INSERT"),
+        ("memory.night_requests", "SELECT"),
         *(("night.store_namespaces", right) for right in ("SELECT", "INSERT")),
         ("night.stores", "SELECT"),
     }
@@ -287,8 +288,9 @@ def test_what_a_server_may_do_is_what_the_page_on_security_says(store: Store) ->
         "night.plans",
         "night.plan_items",
         "night.store_namespaces",  # to what is in a store of others nothing is added
+        *("night.runs", "night.journal"),  # some columns, for the list of runs
     }
     with store.connect("owner") as connection:
         called = {str(name) for (name,) in connection.execute(CALLED)}
     stores = {"ingest_session", "capture", "remember", "forget", "write_page", "forget_page", "purge_page"}
-    assert called == {*stores, "propose", "decide_proposal", "book_model_call", "lock_subject"}
+    assert called == {*stores, "propose", "decide_proposal", "request_night", "book_model_call", "lock_subject"}

@@ -53,13 +53,25 @@ def _allowed(store: Store, server: str, schema: str) -> tuple[set[object], list[
         return read, [statement for statement in writes if not _refused(connection, statement)]
 
 
-def test_of_the_nights_it_reads_plans_alone(store: Store, server: str) -> None:
-    """Neither runs nor approvals, journal or before-images; and it writes none of them. Which namespaces are of connected stores it may
-    know, and not what they are called there."""
-    assert _allowed(store, server, "night") == ({"night.plans", "night.plan_items", "night.store_namespaces"}, [])
+def test_of_the_nights_it_reads_plans_and_the_list_of_runs_alone(store: Store, server: str) -> None:
+    """It reads no approvals and before-images, and writes nothing.
+
+    Of runs it reads neither errors, which quote memory, nor claims; of the journal only which items a run applied; and of namespaces of
+    connected stores not their names there.
+    """
+    assert _allowed(store, server, "night") == (
+        {"night.plans", "night.plan_items", "night.store_namespaces", "night.runs", "night.journal"},
+        [],
+    )
+    columns = {
+        "store_namespaces": ("native", "sign"),
+        "runs": ("error", "progress", "approval_id", "dagster_run_id"),
+        "journal": ("before_hash", "row_id"),
+    }
     with psycopg.connect(server, autocommit=True) as connection:
-        assert _refused(connection, "SELECT native FROM night.store_namespaces")
-        assert _refused(connection, "SELECT sign FROM night.store_namespaces")
+        for table, names in columns.items():
+            for name in names:
+                assert _refused(connection, f"SELECT {name} FROM night.{table}"), (table, name)
 
 
 def test_of_memory_it_reads_all_and_adds_recalls_alone(store: Store, server: str) -> None:

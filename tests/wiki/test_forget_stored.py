@@ -71,6 +71,7 @@ WITH space AS (SELECT id AS of FROM memory.namespaces), asked AS (SELECT 'About 
 , c AS (INSERT INTO memory.purges (id, namespace_id, path, reason, agent, bytes)
   SELECT gen_random_uuid(), of, 'people/' || words || '.md', 'Old.', '', 1 FROM space, asked)
 , d AS (INSERT INTO memory.proposals (namespace_id, fingerprint, about, actions) SELECT of, 'f', words, '[]' FROM space, asked)
+, e AS (INSERT INTO memory.night_requests (namespace_id, reason, agent) SELECT of, words, words FROM space, asked)
 INSERT INTO night.conflicts (id, namespace_id, table_name, row_a_id, row_b_id, reason, evidence)
   SELECT gen_random_uuid(), of, 'memories', gen_random_uuid(), gen_random_uuid(), 'Two dates.', jsonb_build_object('a', words)
     FROM space, asked

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -20,6 +21,7 @@ from slowwave.night.runs import Night
 from slowwave.night.undo import undo_run
 from slowwave.operations import PLANNERS, Inputs
 from slowwave.plans.items import Item
+from slowwave.plans.probes.radius import unlisted
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
@@ -29,11 +31,13 @@ from slowwave.wiki.pages.workspace import PageSync, sync_pages
 from tests.memories import ask, remember
 from tests.nights import write_a_plan
 from tests.permitting import approve
-from tests.snapshots import uid
+from tests.snapshots import make_inputs, uid
+from tests.toy import memories, toy
 from tests.wiki.pages.notes import notes
 from tests.worlds import World
 
 compile_pages = PLANNERS["compile_pages"]
+PROMOTING = ("promote_memories", "compile_pages")
 
 WORLD = World("acme", uid("acme"), {})
 
@@ -275,6 +279,57 @@ def test_pages_that_follow_from_a_plan_are_no_surprise(store: Store) -> None:
     inputs = Inputs(snapshot, {}, Settings.for_namespace(snapshot.settings))
     probe = convergence_probe(inputs, after, lambda i: compile_pages(i).items, lambda _: {})
     assert (probe.items, [r.why for r in probe.remaining], probe.passed) == (0, ["follows", "follows"], True)
-    assert "2 pages that tell of it follow" in probe.sentence()
+    assert "It also writes 2 pages that list the changes." in probe.sentence()
     again = simulate(after, compile_pages(replace(inputs, snapshot=after)).items)
     assert compile_pages(replace(inputs, snapshot=again)).items == ()
+
+
+def test_memory_index_lists_a_promotion_in_the_plan_that_promotes(store: Store, settings: Settings) -> None:
+    """One plan and one approval promote and render; the next night plans nothing, and undo removes both (N12)."""
+    toy(store, "acme", [row for row in memories() if row["id"] == "useful"])
+    before = digest(store, "acme")
+    first = run_night(store, "acme", ops=PROMOTING, force=True)
+    assert first.plan is not None
+    assert [i.operation for i in first.plan.items] == ["promote_memories", "compile_pages"]
+    assert first.probes is not None
+    assert first.probes.results["convergence"] == {
+        **{"items": 0, "deferred": 0, "follows": 1, "passed": True},
+        "remaining": [{"operation": "compile_pages", "decision": "follow", "rows": ANY, "why": "follows"}],
+    }
+    assert first.probes.results["isolation"] == {"cells": ANY, "foreign": [], "passed": True}
+    approval = approve(store, "acme", first.plan.plan_hash, approver="mara")
+    assert apply_approval(store, approval.id, settings=settings).counts["applied"] == 2
+    assert files(settings)["MEMORY.md"].count("(mem:") == 1
+    second = run_night(store, "acme", ops=PROMOTING, force=True)
+    assert second.plan is not None
+    assert [i.evidence["path"] for i in second.plan.items] == ["DREAMS.md"]
+    undo_run(store, "last", settings=settings)
+    assert digest(store, "acme") == before
+    assert files(settings) == {}
+
+
+def test_memory_index_is_skipped_when_its_promotion_is_not_approved(store: Store, settings: Settings) -> None:
+    """An approval of the page alone writes no line about a memory that is not promoted."""
+    toy(store, "acme", [row for row in memories() if row["id"] == "useful"])
+    plan = run_night(store, "acme", ops=PROMOTING, force=True).plan
+    assert plan is not None
+    page = [i.id for i in plan.items if i.operation == "compile_pages"]
+    approval = approve(store, "acme", plan.plan_hash, approver="mara", items=page)
+    assert apply_approval(store, approval.id, settings=settings).counts["skipped_stale"] == 1
+    assert files(settings) == {}
+
+
+def test_memory_index_leaves_out_a_promotion_that_loses_a_conflict(store: Store) -> None:
+    """If a merge of the same night absorbs the memory, its promotion is left out, and the page does not list it."""
+    toy(store, "acme", [row for row in memories() if row["id"] == "useful"])
+    snapshot = export_snapshot(store, "acme")
+    inputs = make_inputs(snapshot)
+    promotion = PLANNERS["promote_memories"](inputs).items
+    archive = [
+        Item("archive_stale", "archive", m)
+        for m in set_columns(snapshot, "set_state", "memories", {uid("acme useful"): {"state": "archived"}})
+    ]
+    (page,) = compile_pages(replace(inputs, planned=promotion)).items
+    assert page.evidence["path"] == "MEMORY.md"
+    assert (unlisted([*promotion, page]).ids, unlisted([page]).ids) == (frozenset(), {page.id})
+    assert compile_pages(replace(inputs, planned=[*archive, *promotion])).items == ()

@@ -8,7 +8,7 @@ comparison of nights. Ages are those of ``recorded_at`` (for recall events ``occ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -26,6 +26,12 @@ from slowwave.text.tokens import RULE, counts
 
 _NAMED: Final = 10
 """Rows that a finding names."""
+
+_HEADLINED: Final = 4
+"""Tables that the headline names."""
+
+_VERSIONS: Final = frozenset(("memory_versions", "recall_events"))
+"""Tables that the headline leaves out: texts of memories, and recalls, which it counts apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ def census(inputs: Inputs) -> Report:
     filled = sorted((t for t in tables if t.rows), key=lambda t: (-t.rows, t.table))
     return Report(
         operation="census",
-        headline=_headline(rows, live, len(filled), tokens, recalls, window),
+        headline=_headline(filled, tokens, recalls, window),
         numbers=numbers,
         findings=tuple(
             Finding(
@@ -119,13 +125,13 @@ def live_memory_tokens(snapshot: Snapshot) -> tuple[int, int]:
     return len(tokens), int(tokens.sum())
 
 
-def _headline(rows: int, live: int, tables: int, tokens: int, recalls: int, window: int) -> str:
-    if not rows:
+def _headline(tables: Sequence[_Count], tokens: int, recalls: int, window: int) -> str:
+    """Return the counts of the largest tables that people know, and how much the memories hold."""
+    if not tables:
         return "The namespace is empty: there is nothing to count."
-    return (
-        f"{live:,} of {rows:,} rows in {tables} tables are live; the live memories hold about {tokens:,} tokens; "
-        f"{recalls:,} recalls in {window} days."
-    )
+    known = [t for t in tables if t.table not in _VERSIONS][:_HEADLINED]
+    live = ", ".join(f"{t.live:,} of {t.rows:,} {t.table.replace('_', ' ')}" for t in known)
+    return f"{live} are live; the live memories hold about {tokens:,} tokens; {recalls:,} recalls in {window} days."
 
 
 def _counted(snapshot: Snapshot, name: str) -> _Count:

@@ -71,7 +71,7 @@ def read_sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Sett
     chunks: dict[tuple[str, str], tuple[str, ...]] = {}
     live_chunks = live_ids(snapshot, "chunks") if conflicts else frozenset[str]()
     for table, said in SAID.items():
-        wanted = {id_ for c in conflicts if c.table == table for id_ in (c.a, c.b)}
+        wanted = {id_ for c in conflicts if c.table == table for id_ in (c.a, *c.also_a, c.b, *c.also_b)}
         if not wanted:
             continue
         whole = snapshot.table(table)

@@ -63,6 +63,8 @@ def promote_memories(inputs: Inputs) -> Proposal:
     order = passed[np.argsort(-scored.signals.score[passed], kind="stable")]  # equals by id, as memories are sorted
     numbers["promoted this night already"] = _tonight(promotions, snapshot.taken_at)
     items, findings = _promotions(inputs, memories, scored, order, numbers)
+    scores = dict(zip(memories["id"].to_pylist(), scored.signals.score.tolist(), strict=True)) if items else {}
+    taken = [scores[item.mutation.rows[0].id] for item in items]
     revoked = _revocations(inputs, memories, scored, promotions)
     numbers |= {
         "promotions that stand": len(promotions),
@@ -70,6 +72,7 @@ def promote_memories(inputs: Inputs) -> Proposal:
         "items": len(items) + len(revoked),
     }
     headline = f"{len(items):,} of {numbers['recalled']:,} recalled memories would be promoted"
+    headline += f" (scores {min(taken):.2f} to {max(taken):.2f})" if taken else ""
     headline += f" and {len(revoked):,} promotions revoked." if revoked else "."
     return Proposal((*items, *revoked), Report(OPERATION, headline, numbers=numbers, findings=tuple(findings)))
 

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Final
 
+from slowwave.changes.cells import canonical
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import Loss, lose_conflict
 from slowwave.models.panel import JUDGE_TOKENS, MOST_JUDGED
@@ -53,7 +54,7 @@ from slowwave.operations.conflicts.find import find_conflicts
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Decision, Item
-from slowwave.plans.questions import SAID, Conflict
+from slowwave.plans.questions import SAID, Conflict, said_hash
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 
@@ -233,6 +234,9 @@ def _item(
         "seen": conflict.seen,
         **{key: _by_side(value, decision.winner) for key, value in decision.evidence.items()},
     }
+    equal = (conflict.also_a if decision.winner == "a" else conflict.also_b) if not loss.ended_by else ()
+    if equal:  # an answer against the winner ends these too, as long as they state this
+        evidence["equal"] = {id_: _said_hash(conflict.table, id_, sides) for id_ in equal}
     if loss.ended_by:
         evidence["ended_by"] = sentence(sides.rows[conflict.table, loss.ended_by], names)
     by_person = decision.policy == "manual"
@@ -247,6 +251,10 @@ def _item(
         tokens=decision.tokens,
         probability=round(decision.strength, 6),
     )
+
+
+def _said_hash(table: str, id_: str, sides: ConflictRows) -> str:
+    return said_hash(table, {column: canonical(sides.rows[table, id_][column]) for column in SAID[table]})
 
 
 def _by_side(value: object, winner: str) -> object:

@@ -78,10 +78,10 @@ class IsolationProbe:
     def sentence(self) -> str:
         """Return a sentence for an operator."""
         if self.passed:
-            return f"All of {self.cells:,} cells belong to the namespace."
+            return f"All {self.cells:,} changed values are in this namespace."
         items = len({f.item for f in self.foreign})
         return (
-            f"{items:,} items name {len(self.foreign):,} rows that are not the namespace's ({self.cells:,} cells looked at): "
+            f"{items:,} items name {len(self.foreign):,} rows of another namespace ({self.cells:,} changed values checked): "
             "the plan must not be approved. Run the night again; if it happens again, the planner is at fault."
         )
 

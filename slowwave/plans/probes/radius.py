@@ -190,21 +190,25 @@ class BlastRadius:
             f"{r.touched:,} of {r.live:,} {table.replace('_', ' ')} ({r.share:.1%}; {_allowed(r)} allowed)"
             for table, r in touched.items()
         )
-        counted = (
-            f"{_rows(self.retired)} retired and {self.reworded:,} reworded{f': {message}' if message else ''}."
+        measured = (
+            f"{counted(self.retired, 'row ends', 'rows end')} and {counted(self.reworded, 'row loses', 'rows lose')} words"
+            f"{f': {message}' if message else ''}."
             if touched
-            else "Nothing is retired or reworded."
+            else "No row ends or loses words."
         )
         if self.added:
-            counted += f" {_rows(self.added)} new or only {'gains' if self.added == 1 else 'gain'} words, which is not counted."
+            measured += f" {_rows(self.added)} new or only {'gains' if self.added == 1 else 'gain'} words, which is not counted."
         if self.passed:
-            return counted
+            return measured
         reasons = "; ".join(_excess(*group) for group in self.beyond()[:_NAMED])
         return (
-            f"{counted} Beyond the cap: {reasons}. So much at once is either asked for, as where somebody has most of a small namespace "
+            f"{measured} Beyond the cap: {reasons}. So much at once is either asked for, as where somebody has most of a small namespace "
             "forgotten, or a fault of what writes these rows: look which. Approving the plan needs force and a reason."
         )
 
+
+_TIDY: Final = "duplicates and small talk"
+"""The name of housekeeping for people: the items that permits mark with ``tidies``."""
 
 _NAMED: Final = 5
 _JUDGED: Final = 5
@@ -219,20 +223,20 @@ def _rows(count: int) -> str:
 def _excess(table: str, name: str, radius: Radius) -> str:
     rows = f"{table.replace('_', ' ')}{f' of type {name[:40]}' if name else ''}"
     own, tokens = radius.touched - radius.tidied, radius.lost_tokens - radius.tidied_tokens
-    beside = " beside housekeeping" if radius.tidied else ""
+    beside = f" in addition to {_TIDY}" if radius.tidied else ""
     if own > radius.allowed:
         return f"{own:,} of {radius.live:,} {rows}{beside} ({radius.allowed:,} allowed)"
     if tokens > radius.allowed_tokens:
         return f"{tokens:,} of {radius.tokens:,} tokens of {rows}{beside} ({radius.allowed_tokens:,} allowed)"
     if radius.touched > max(radius.allowed, radius.allowed_in_all):
-        return f"{radius.touched:,} of {radius.live:,} {rows} ({radius.allowed_in_all:,} allowed with housekeeping)"
-    return f"{radius.lost_tokens:,} of {radius.tokens:,} tokens of {rows} ({radius.allowed_tokens_in_all:,} allowed with housekeeping)"
+        return f"{radius.touched:,} of {radius.live:,} {rows} ({radius.allowed_in_all:,} allowed with {_TIDY})"
+    return f"{radius.lost_tokens:,} of {radius.tokens:,} tokens of {rows} ({radius.allowed_tokens_in_all:,} allowed with {_TIDY})"
 
 
 def _allowed(radius: Radius) -> str:
     if not radius.tidied:
         return f"{radius.allowed:,}"
-    return f"{radius.allowed:,}, and {radius.allowed_in_all:,} with housekeeping,"
+    return f"{radius.allowed:,}, and {radius.allowed_in_all:,} with {_TIDY},"
 
 
 def blast_radius(
@@ -645,7 +649,7 @@ def _advice(items: Sequence[Item], out: frozenset[str]) -> str:
 _TABLE: Final = "memories"
 """The table whose rows housekeeping retires."""
 
-_FULL: Final = "the plan is at its cap for memories"
+_FULL: Final = "the plan is at its limit for memories"
 
 
 @dataclass(frozen=True, slots=True)
@@ -666,7 +670,7 @@ class HeldOver:
         if not self.ids:
             return ()
         which = ", ".join(f"{n:,} of {operation}" for operation, n in self.operations)
-        return (f"{counted(len(self.ids), 'item waits', 'items wait')} for the next night ({which}): {self.why}.",)
+        return (f"{counted(len(self.ids), 'item is', 'items are')} left for a later night ({which}): {self.why}.",)
 
 
 def waiting(before: Snapshot, items: Sequence[Item], settings: Settings, permits: Permits) -> HeldOver:
@@ -716,7 +720,19 @@ def lone(items: Sequence[Item]) -> HeldOver:
     If they did not wait, they would make a separate plan after every other plan.
     """
     late = [] if any(item.decision != Decision.FOLLOW for item in items) else items
-    return _of(late, "it only tells what nights did, and goes with what the next does")
+    return _of(late, "it only lists what nights did, and is written with the next changes")
+
+
+def unlisted(items: Sequence[Item]) -> HeldOver:
+    """Return the pages that list a promotion which none of ``items`` makes, because it was left out of the plan."""
+    pages = [item for item in items if item.mutation.kind == "render_page"]
+    listed = {item.id: {g.row for g in item.mutation.guards if g.table == "promotions"} for item in pages}
+    made = {inserted_id(item.id, n) for item in items if any(listed.values()) for n in _promotions(item)}
+    return _of([item for item in pages if listed[item.id] - made], "a promotion that they list is not in the plan")
+
+
+def _promotions(item: Item) -> list[int]:
+    return [n for n, insert in enumerate(item.mutation.inserts) if insert.table == "promotions"]
 
 
 def _of(late: Sequence[Item], why: str = _FULL) -> HeldOver:

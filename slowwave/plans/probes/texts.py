@@ -402,15 +402,15 @@ class StatementsProbe:
         apart = [
             counted(count, one, many)
             for count, one, many in (
-                (len(self.lost), "is told no longer", "are told no longer"),
-                (len(self.forgotten), "stands in archived rows alone", "stand in archived rows alone"),
+                (len(self.lost), "is in no memory any more", "are in no memory any more"),
+                (len(self.forgotten), "is in archived rows alone", "are in archived rows alone"),
                 (self.replaced, "gave way to what contradicts it", "gave way to what contradicts them"),
             )
             if count
         ]
         summary = (
             f"{self.kept:,} of {counted(self.statements, 'statement')} ({self.share:.1%}) of {rows} that the plan retires or rewords "
-            f"{'is' if self.kept == 1 else 'are'} still told"
+            f"{'is' if self.kept == 1 else 'are'} still in memory"
         )
         return f"{'; '.join([summary, ', '.join(apart)] if apart else [summary])}."
 

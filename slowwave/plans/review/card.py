@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
+from slowwave.bindings.connect import texts_of
+from slowwave.errors import SlowwaveError
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, heading_of
 from slowwave.plans.lowering import unexplained_items
 from slowwave.plans.questions import HEADINGS
 from slowwave.plans.review.queue import code_of, title_of, unnamed
-from slowwave.plans.show import called, lost_lines, named_rows, read_names, rewordings, row_changes, unexplained_lines
+from slowwave.plans.show import (
+    called,
+    lost_lines,
+    named_rows,
+    read_names,
+    rewordings,
+    row_changes,
+    state_change,
+    unexplained_lines,
+)
 from slowwave.plans.waterfall import Step
 from slowwave.plans.why import why
 from slowwave.plans.writings import KINDS, cited, writing
@@ -77,7 +89,7 @@ class PastEvent:
                 since = ", withdrawn since" if self.what == "withdrawn" else ""
                 return f"rejected by {self.about}{since}, {name}: {self.reason}"
             case "planned":
-                return f"planned the same, {name}, which was left {self.about.replace('_', ' ')}"
+                return f"in an earlier plan as well, {name}, where it is {self.about.replace('_', ' ')}"
             case _:
                 return f"{self.what}, {name}"
 
@@ -107,9 +119,18 @@ def surroundings(connection: Connection, plan: StoredPlan, item: StoredItem) -> 
     shown = [str(text)[:_LONGEST_SURROUNDINGS] for text in quotable_all(texts)]
     names = shown[len(past) :]
     return Surroundings(
-        tuple(PastEvent(row[0], row[1], row[2], row[3], reason) for row, reason in zip(past, shown, strict=False)),
+        tuple(
+            _latest(PastEvent(row[0], row[1], row[2], row[3], reason) for row, reason in zip(past, shown, strict=False))
+        ),
         tuple(zip(names[::3], names[1::3], names[2::3], strict=True)),
     )
+
+
+def _latest(events: Iterable[PastEvent]) -> list[PastEvent]:
+    """Return the events, newest first, and only the newest of several plans of which the same can be said."""
+    found = list(events)
+    newest = {event.sentence(): event for event in reversed(found)}
+    return [event for event in found if event.what != "planned" or newest[event.sentence()] is event]
 
 
 # Cards. A card is the data that a person sees of one question. Surfaces decide how it looks and escape what it quotes.
@@ -134,6 +155,11 @@ _LONGEST: Final = 4_000
 _LISTED: Final = 120
 """The number of characters of a row's name in a list."""
 
+_EXCERPT: Final = 800
+"""The number of characters up to which a text is quoted in full."""
+
+_REDACTED: Final = re.compile(r"\[redacted[^\]]*\]")
+
 _WORD: Final = re.compile(r"\s+|\S+")
 
 _TEXTS: Final = """
@@ -142,6 +168,9 @@ UNION ALL SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uui
 UNION ALL SELECT id::text, content FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
 UNION ALL SELECT id::text, fact_text FROM memory.memory_facts WHERE id = ANY(%(ids)s::uuid[])
 UNION ALL SELECT id::text, path FROM memory.documents WHERE id = ANY(%(ids)s::uuid[]) AND version_of IS NULL
+"""
+_HIDDEN: Final = """
+SELECT v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id WHERE m.id = %s
 """
 _SOURCES: Final = """
 SELECT id::text, 'passage', left(content, %(most)s) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
@@ -187,7 +216,8 @@ class QuotedSource:
 class Card:
     """The data that a person sees of one question. ``heads`` are the roles of the rows in ``lines``.
 
-    ``lost`` are lines for what a text would no longer say (``slowwave.plans.show.lost_lines``), ``writing`` lines of pages and claims.
+    ``text`` is the memory that would be kept from searches, around what was found in it. ``lost`` are lines for what a text would no
+    longer say (``slowwave.plans.show.lost_lines``), ``writing`` lines of pages and claims.
     """
 
     id: str
@@ -209,6 +239,7 @@ class Card:
     sources: tuple[QuotedSource, ...]
     if_yes: str
     if_no: str
+    text: str = ""
     around: Surroundings = field(default=Surroundings())
 
 
@@ -238,6 +269,7 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         texts, sources = _read(connection, wanted, item)
         around = surroundings(connection, plan, item)
         names = read_names(connection, named_rows([found]), plan.header.namespace_id)
+        hidden = _hidden_text(connection, plan, item)
     explanation = why(found, plan.probes, texts, names, item.status)
     decided = replace(found, decision="change", sealed_id=found.id)  # as if no person had to be asked
     done = why(decided, plan.probes, texts, names)
@@ -273,8 +305,40 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         sources=tuple(_quoted(id_, kind, text, _words(found)) for id_, kind, text in sources),
         if_yes=str(quotable(done.sentence)),
         if_no=IF_NO,
+        text=excerpt(hidden, found.evidence),
         around=around,
     )
+
+
+def _hidden_text(connection: Connection, plan: StoredPlan, item: StoredItem) -> str:
+    """Return the redacted text of the memory that a pending item would keep from searches; empty for other items."""
+    if item.status != "pending" or not state_change(item.item.mutation):
+        return ""
+    (row,) = item.item.mutation.rows
+    own = connection.execute(_HIDDEN, (row.id,)).fetchone()
+    if own:
+        return str(quotable(str(own[0])))
+    with suppress(SlowwaveError):  # the connected store cannot be read now
+        return str(quotable(texts_of(connection, plan.header.namespace_id, {row.id}).get(row.id, "")))
+    return ""
+
+
+def excerpt(text: str, evidence: Mapping[str, object]) -> str:
+    """Return a redacted text, of a long one only the passages around what was redacted or, if that is nothing, around what was found."""
+    if len(text) <= _EXCERPT:
+        return text
+    places = [mark.span() for mark in _REDACTED.finditer(text)]
+    found = evidence.get("found")
+    if not places and isinstance(found, Sequence) and not isinstance(found, str):
+        places = [(int(str(one[0])), int(str(one[1]))) for one in found if isinstance(one, Sequence)]
+    parts: list[str] = []
+    shown = 0
+    for begin, end in places[:_QUOTED] or [(0, _AROUND)]:
+        start, stop = max(shown, begin - _AROUND), min(len(text), end + _AROUND)
+        if start < stop:
+            parts.append(f"{'… ' * (start > shown)}{text[start:stop].strip()}")
+            shown = stop
+    return f"{' '.join(parts)}{' …' * (shown < len(text))}"
 
 
 def whole_cell(plan: StoredPlan, item: StoredItem, line: str, column: int) -> str:
@@ -357,7 +421,7 @@ def _read(
 class ItemDiff:
     """One item as a list shows it.
 
-    ``heading`` is the kind under which ``plans show`` lists it; ``lines`` are its changes.
+    ``heading`` is the kind under which ``plans show`` lists it; ``lines`` are its changes, without those that are its ``title``.
     """
 
     id: str
@@ -379,15 +443,15 @@ def item_diffs(store: Store, plan: StoredPlan, items: Sequence[StoredItem]) -> l
         names = read_names(connection, named_rows(found), plan.header.namespace_id)
     texts = {str(id_): str(text) for id_, text in rows}
     return [
-        ItemDiff(stored.id, heading_of(stored), called(item, names), _lines(item, names, texts))
+        ItemDiff(stored.id, heading_of(stored), title := called(item, names), _lines(item, names, texts, title))
         for stored, item in zip(items, found, strict=True)
     ]
 
 
-def _lines(item: Item, names: Mapping[str, str], texts: Mapping[str, str]) -> tuple[str, ...]:
+def _lines(item: Item, names: Mapping[str, str], texts: Mapping[str, str], title: str) -> tuple[str, ...]:
     if item.mutation.kind in KINDS:
         return tuple(writing(item.mutation, texts))
-    lines = list(row_changes(item, names).lines)
+    lines = [line for line in row_changes(item, names).lines if line != title]
     for one in rewordings(item):
         if one.version in texts:
             after = texts.get(one.by, "") if one.by else one.text

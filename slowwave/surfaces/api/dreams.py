@@ -12,10 +12,10 @@ from datetime import datetime
 from threading import Timer
 from typing import TYPE_CHECKING, Final, Literal
 
-from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused
+from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused, UnknownName
 from slowwave.plans.approval import refuse_unwritable
 from slowwave.plans.seal import DreamScope
-from slowwave.plans.states import find_plan
+from slowwave.plans.states import consolidations_of, find_plan
 from slowwave.store.claims import (
     NamespaceClaim,
     Stuck,
@@ -137,6 +137,7 @@ class DreamDiff:
     """Row counts by kind of change.
 
     If the plan was applied, the counts come from the journal. Otherwise they come from the plan, without its review items.
+    ``conflicts_resolved`` counts the rows that lost a conflict and were retired.
     """
 
     entities_merged: int = 0
@@ -148,6 +149,11 @@ class DreamDiff:
     facts_merged: int = 0
     facts_superseded: int = 0
     memories_merged: int = 0
+    memories_archived: int = 0
+    memories_promoted: int = 0
+    dates_absolutized: int = 0
+    edits_accepted: int = 0
+    conflicts_resolved: int = 0
     clusters_created: int = 0
     centroids_recomputed: int = 0
     types_renamed: int = 0
@@ -360,6 +366,15 @@ def _diff(changes: Sequence[tuple[str, str, str, str, bool, int]]) -> DreamDiff:
         facts_merged=count("memory_facts", "superseded_by", operation="dedupe_facts"),
         facts_superseded=count("memory_facts", "superseded_by", operation="supersede_facts"),
         memories_merged=count("memories", "merged_into"),
+        memories_archived=count("memories", "state", operation="archive_stale")
+        + count("memories", "state", operation="archive_small_talk"),
+        memories_promoted=count("promotions", action="insert"),
+        dates_absolutized=count("memories", "current_version_id", operation="absolutize_dates"),
+        edits_accepted=count("memories", "attributes", operation="accept_external_edits"),
+        conflicts_resolved=sum(
+            count(table, "invalidated_at", operation="resolve_conflicts")
+            for table in ("memories", "memory_facts", "relationships")
+        ),
         clusters_created=count("communities", action="insert"),
         centroids_recomputed=count("entity_vectors", "vector") + count("entity_vectors", action="insert"),
         types_renamed=count("entities", "entity_type") + count("relationships", "relationship_type"),
@@ -409,33 +424,25 @@ def status_of(connection: Connection, run: Run) -> DreamStatus:
     )
 
 
-_CONSOLIDATIONS: Final = """
-SELECT j.run_id::text, count(*), sum((e ->> 'source_count')::int), avg((e ->> 'cluster_similarity')::float),
-  sum((e ->> 'token_savings')::int)
-FROM (SELECT DISTINCT run_id, item_id FROM night.journal WHERE run_id = ANY(%s::uuid[])) j
-JOIN night.runs r ON r.id = j.run_id
-JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = j.item_id, LATERAL (SELECT i.evidence -> 'evidence') AS x (e)
-WHERE i.operation = 'consolidate_clusters' AND i.status = 'applied' GROUP BY 1
+_SAVED: Final = """
+SELECT n.slug, sum((i.evidence #>> '{evidence,token_savings}')::int)
+FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id JOIN night.plan_items i ON i.plan_hash = p.plan_hash
+WHERE (%(scope)s::uuid IS NULL OR p.namespace_id = %(scope)s) AND i.operation = 'consolidate_clusters' AND i.status = 'applied'
+GROUP BY 1 ORDER BY 1
 """
 
 
-def consolidations_of(connection: Connection, runs: Sequence[Run]) -> dict[str, dict[str, float]]:
-    """Return the figures of the summaries that each apply run wrote, by run id.
+def token_savings(namespace: str | None = None, *, store: Store | None = None) -> dict[str, int]:
+    """Return the tokens that summaries have saved in all, by namespace; ``sum(token_savings().values())`` is the total of a store.
 
-    The figures are ``summaries``, ``sources``, ``similarity`` (the mean over the clusters) and ``token_savings``, as in Plugged.in's
-    ``dream_consolidations``. They count the items that the run applied and that were not undone. Runs without such items are left out.
+    It adds up ``token_savings`` of all summaries that were applied and not undone; retention keeps their items. With ``namespace`` the
+    answer has that one alone, with 0 if nothing was saved. Cost: linear in the stored items of plans.
     """
-    ids = [run.run_id for run in runs if run.mode == "apply"]
-    rows = connection.execute(_CONSOLIDATIONS, (ids,)).fetchall() if ids else []
-    return {
-        str(run): {
-            "summaries": int(str(n)),
-            "sources": int(str(sources)),
-            "similarity": round(float(str(similarity)), 4),
-            "token_savings": int(str(saved)),
-        }
-        for run, n, sources, similarity, saved in rows
-    }
+    with (store or open_store()).connect("reader") as connection:
+        slug = None if namespace is None else slug_of(connection, namespace)
+        scope = None if slug is None else namespace_id(connection, slug)
+        rows = connection.execute(_SAVED, {"scope": scope}).fetchall()
+    return ({} if slug is None else {slug: 0}) | {str(name): int(str(saved)) for name, saved in rows}
 
 
 def dream_run(run: Run, consolidations: Mapping[str, float] | None = None) -> DreamRun:
@@ -468,10 +475,12 @@ SELECT slug FROM memory.namespaces WHERE slug = %s OR id::text = lower(%s) ORDER
 
 
 def mode_of(text: str | None) -> Mode | None:
-    """Validate the name of a mode; None leaves the choice to the namespace. Raises ``Refused`` for another name."""
+    """Validate the name of a mode; None leaves the choice to the namespace. Raises ``UnknownName`` for another name."""
     if text is None or text == "dry-run" or text == "apply":
         return text
-    raise Refused(f"There is no mode {str(text)[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done.")
+    raise UnknownName(
+        f"There is no mode {str(text)[:32]!r}: a dream is a dry-run, or it is to apply. Nothing was done."
+    )
 
 
 def check_approver(name: str | None) -> None:
@@ -483,7 +492,7 @@ def check_approver(name: str | None) -> None:
 
 
 def slug_of(connection: Connection, namespace: str) -> str:
-    """Return the slug of a namespace that is given by its name or id. Raises ``Refused`` if it is unknown."""
+    """Return the slug of a namespace that is given by its name or id. Raises ``UnknownName`` if there is none."""
     row = connection.execute(_SLUG, (namespace, namespace, namespace)).fetchone()
     if row is None:
         raise unknown_namespace(connection, namespace)
@@ -546,8 +555,8 @@ def dream(
 
     Without ``store`` the store of the environment is used. Raises ``DreamDisabledError`` (nights are off), ``DreamApplyDisabled`` (the
     kill switch is set or the namespace is read-only, checked before anything is planned), ``DreamLockUnavailable`` (another run holds the
-    namespace), ``DreamRunStuckError`` (the run that holds it has an expired heartbeat), ``DreamForbiddenOpError``, and ``Refused`` for an
-    unknown name or a request that is not allowed.
+    namespace), ``DreamRunStuckError`` (the run that holds it has an expired heartbeat), ``DreamForbiddenOpError``, ``UnknownName`` for a
+    mode, namespace or operation that does not exist (also a ``ValueError``), and ``Refused`` for a request that is not allowed.
     """
     mode = mode_of(mode)
     check_approver(approver)
@@ -585,12 +594,14 @@ def dream_status(run_id: str, *, namespace: str | None = None, store: Store | No
         return status_of(connection, find_run(connection, run_id, namespace=namespace))
 
 
-def dream_history(namespace: str, limit: int = 20, *, store: Store | None = None) -> tuple[DreamRun, ...]:
-    """Return the ``limit`` newest runs of a namespace, newest first, with the times of each."""
+def dream_history(
+    namespace: str, limit: int = 20, *, offset: int = 0, store: Store | None = None
+) -> tuple[DreamRun, ...]:
+    """Return ``limit`` runs of a namespace, newest first, with the times of each; the ``offset`` newest are left out."""
     with (store or open_store()).connect("reader") as connection:
         scope = namespace_id(connection, slug_of(connection, namespace))
-        runs = runs_of(connection, scope, limit)
-        consolidated = consolidations_of(connection, runs)
+        runs = runs_of(connection, scope, limit, offset)
+        consolidated = consolidations_of(connection, [run.run_id for run in runs])
         return tuple(dream_run(run, consolidated.get(run.run_id)) for run in runs)
 
 

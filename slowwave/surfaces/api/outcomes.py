@@ -23,7 +23,7 @@ from slowwave.errors import (
 )
 from slowwave.night.night import OPERATIONS
 from slowwave.night.run_events import in_words, level_of_run
-from slowwave.night.runs import Night, plain_reason
+from slowwave.night.runs import Night
 from slowwave.night.sinks import Callback
 from slowwave.night.status import gate
 from slowwave.operations import named
@@ -42,6 +42,7 @@ from slowwave.surfaces.api.dreams import (
     mode_of,
     slug_of,
 )
+from slowwave.text.quotation import plain_reason
 from slowwave.text.tokens import counted
 from slowwave.wiki.deep.loop import OPERATION, Talks
 from slowwave.wiki.deep.run import DeepPass, run_deep

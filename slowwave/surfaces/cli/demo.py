@@ -117,7 +117,7 @@ def _show_demo(
             say(
                 f"Its probes failed: {' '.join(waiting[0].failed)} To approve it nevertheless, give --force and a reason."
             )
-        suggest("Approve it", waiting[0].approve(program()))
+        suggest("Approve it" if waiting[0].decided else "Answer its questions", waiting[0].approve(program()))
 
 
 def _show_scores(scores: Mapping[str, Sequence[Score]]) -> None:

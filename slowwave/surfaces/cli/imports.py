@@ -155,8 +155,10 @@ def sessions(
 def session(
     file: Annotated[Path, typer.Argument(help="The session as Markdown; - reads standard input.", allow_dash=True)],
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace to import into.")],
-    agent: Annotated[str, typer.Option(help="Name of the agent.")],
-    session_id: Annotated[str, typer.Option(help="The session's id at its agent.")],
+    agent: Annotated[str, typer.Option(help="Name of the agent; by default agent: of the file's head.")] = "",
+    session_id: Annotated[
+        str, typer.Option(help="The session's id at its agent; by default session_id: of the file's head.")
+    ] = "",
     path: Annotated[
         str | None, typer.Option(help="Path of its page; by default logs/sessions/AGENT/SESSION_ID.md.")
     ] = None,
@@ -170,12 +172,22 @@ def session(
     This is the same as POST /v1/session-ingest.
     """
     from slowwave.surfaces.api.memory import Memory
+    from slowwave.text.frontmatter import UnreadableFile, frontmatter
     from slowwave.wiki.corpus.sessions import session_place
 
     try:
         content = sys.stdin.read() if file == Path("-") else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise ImportRefused(f"{file} cannot be read ({type(problem).__name__}). Nothing was stored.") from None
+    if not (agent and session_id):
+        try:
+            head = frontmatter(content).fields
+        except UnreadableFile:  # the import names the fault and stores the text without a head
+            head = {}
+        agent, session_id = agent or str(head.get("agent") or ""), session_id or str(head.get("session_id") or "")
+    for option, value in (("agent", agent), ("session-id", session_id)):
+        if not value:
+            raise ImportRefused(f"The head of {file} does not state it: give --{option}. Nothing was stored.")
     done = Memory(namespace, open_store()).session_ingest(
         path or session_place(agent, session_id),
         content,

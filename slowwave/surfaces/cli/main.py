@@ -197,6 +197,14 @@ def main() -> None:
         from slowwave.surfaces.cli.session import fail
 
         sys.exit(fail(refused, json="--json" in sys.argv[1:]))
+    except SystemExit as ended:
+        # Typer ends the program while it handles a usage error, which it has printed as text.
+        describe = getattr(ended.__context__, "format_message", None)
+        if describe and "--json" in sys.argv[1:]:
+            from slowwave.surfaces.cli.session import show_json
+
+            show_json({"error": describe(), "kind": "usage", "statements": [], "exit_code": ended.code})
+        raise
 
 
 def _as_refusal(problem: Exception) -> SlowwaveError | None:

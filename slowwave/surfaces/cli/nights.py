@@ -21,8 +21,7 @@ from slowwave.plans.commands import argument, undecided
 from slowwave.plans.states import latest_plan
 from slowwave.store import server
 from slowwave.store.connect import Store
-from slowwave.store.namespaces import store_of
-from slowwave.surfaces.cli.plans import suggest_decision
+from slowwave.surfaces.cli.plans import show_missing_vectors, suggest_decision
 from slowwave.surfaces.cli.runs import counts_text
 from slowwave.surfaces.cli.session import (
     AnyNamespace,
@@ -332,6 +331,9 @@ def night(
             "--deep", help="Run a deep pass instead: a model edits a copy of the memory, and its changes become a plan."
         ),
     ] = False,
+    requested: Annotated[
+        bool, typer.Option("--requested", help="Skip namespaces for which no agent requested a night.")
+    ] = False,
     reason: Annotated[str, typer.Option(help="Reason of the run; `slowwave runs list NAMESPACE` shows it.")] = "",
     wait: Wait = 0.0,
     jobs: Annotated[
@@ -349,7 +351,7 @@ def night(
     With --deep also 1 if the pass ran out of time or broke a rule, and 2 if its plan failed a probe.
     """
     from slowwave.night.night import OPERATIONS
-    from slowwave.night.runs import Night
+    from slowwave.night.runs import Night, open_requests
     from slowwave.night.several import run_nights
     from slowwave.operations import named
     from slowwave.plans.seal import DreamScope
@@ -358,7 +360,16 @@ def night(
     scope = DreamScope(None, instant_of("since", since), instant_of("until", until), _ids(entity), _ids(document))
     instant = instant_of("now", now)
     if deep:
-        if namespace == "ALL" or force or ops is not None or scope.narrows or instant or jobs > 1 or verbose:
+        if (
+            namespace == "ALL"
+            or force
+            or ops is not None
+            or scope.narrows
+            or instant
+            or jobs > 1
+            or verbose
+            or requested
+        ):
             raise Refused(
                 "A deep pass works on the whole memory of one namespace: --deep accepts only --reason, --wait and --json. Nothing was done."
             )
@@ -366,11 +377,19 @@ def night(
         return
     store = open_store()
     named(ops, OPERATIONS)
+    asked_for = open_requests(store, None if namespace == "ALL" else namespace) if requested else {}
+    if requested and not asked_for:
+        chosen_namespaces(store, namespace)  # refuses an unknown name
+        if json:
+            show_json([] if namespace == "ALL" else {"namespace": namespace, "skipped": "no agent requested a night"})
+        else:
+            say("No agent requested a night.")
+        return
     if namespace == "ALL":
         # Check all stores before the names are chosen, so that new namespaces of connected stores are included.
         for problem in look_at_stores(store):
             say(f"Note: {problem}", console=err)
-    names = chosen_namespaces(store, namespace)
+    names = [name for name in chosen_namespaces(store, namespace) if not requested or name in asked_for]
     nights = partial(
         run_nights,
         store,
@@ -579,29 +598,6 @@ def _show_vectors(one: Night, store: Store) -> None:
             sorted(name for name, r in blind.items() if r.skipped),
             sorted(name for name, r in blind.items() if not r.skipped),
         )
-
-
-def show_missing_vectors(store: Store, namespace: str, idle: Sequence[str], limited: Sequence[str]) -> None:
-    """Print which operations did not run, or compared no memories by meaning, because no memory has a vector, and the remedy."""
-    with store.connect("reader") as connection:
-        connected = store_of(connection, namespace)
-    if idle:
-        say(
-            f"No memory of {namespace} has a vector, so nothing was compared by {', '.join(idle)}.",
-            indent=2,
-        )
-    if limited:
-        say(
-            f"Without vectors {', '.join(limited)} did not compare memories by meaning: a contradiction in other words is not found.",
-            indent=2,
-        )
-    if connected:
-        suggest(
-            f"Add a `vector` column to the table and its binding (docs/stores-table.md), then connect {connected} again",
-            f"{program()} connect table --file BINDING.toml --name {argument(connected)} --embedding-model MODEL",
-        )
-    else:
-        suggest("Embed them", f"{program()} namespace reembed {argument(namespace)}")
 
 
 def with_progress(

@@ -15,6 +15,7 @@ from slowwave.plans.commands import APPROVER, NOTE, Undecided, approve_command, 
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import find_plan, items_text, latest_plan, no_plan, shown_state, waiting_plans
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import store_of
 from slowwave.surfaces.cli.plan_review import reconsider, review
 from slowwave.surfaces.cli.policies import countersign, suggest_apply
 from slowwave.surfaces.cli.session import (
@@ -73,13 +74,16 @@ def print_chosen(chosen: SelectedItems, names: Mapping[str, str], ids: Sequence[
         out.print()
         out.print(Text.assemble((one_line(heading), "bold"), f" · {len(items):,}{_asking(items)}"))
         same = {_rest(s) for s in items}
-        if len(same) == 1 and (rest := same.pop()):
+        in_title = len(same) == 1
+        if in_title and (rest := same.pop()):
             _under(rest, "dim", wide=wide)
         for stored in items:
             if stored.is_question:
-                _print_question(stored, names, digits, in_title=len({_rest(s) for s in items}) == 1, wide=wide)
+                _print_question(stored, names, digits, wide=wide)
             else:
                 _print_decided(stored, names, digits, wide=wide)
+            if not in_title and (rest := _rest(stored)):
+                _under(rest, "dim", wide=wide)
 
 
 def print_item(stored: StoredItem, item: Item, names: Mapping[str, str], digits: int) -> None:
@@ -90,8 +94,10 @@ def print_item(stored: StoredItem, item: Item, names: Mapping[str, str], digits:
         one_line(called(item, names, stored.status), _LONGEST if width_of(out) is None else CUT), width_of(out), hang=2
     ):
         out.print(Text(line, "bold"))
-    about = f"{stored.id[:digits]} · {stored.operation} · {stored.decision} · {stored.risk} risk · {stored.status}"
-    say(about, indent=2)
+    state = "left for a later night" if stored.status == "deferred" else stored.status.replace("_", " ")
+    say(f"{stored.id[:digits]} · {stored.operation} · {stored.decision} · {stored.risk} risk · {state}", indent=2)
+    if stored.status == "deferred":
+        say(stored.reason, indent=2)
 
 
 def print_every_cell(item: Item, changes: Sequence[ItemChange], names: Mapping[str, str]) -> None:
@@ -126,14 +132,12 @@ def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") 
         say(f"not in the texts of this item that stay: {one_line(', '.join(lost.terms), _LONGEST)}", indent=4)
 
 
-def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, in_title: bool, wide: bool) -> None:
+def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, wide: bool) -> None:
     from slowwave.plans.show import called
 
     state = "" if stored.status == "pending" else f" · {stored.status}"
     say(f"{stored.id[:digits]}  {stored.probability:.3f}  {stored.operation} · {stored.risk} risk{state}")
     _under(called(stored.item, names, stored.status), "", wide=wide)
-    if not in_title and (rest := _rest(stored)):
-        _under(rest, "dim", wide=wide)
 
 
 def _print_decided(stored: StoredItem, names: Mapping[str, str], digits: int, *, wide: bool) -> None:
@@ -170,8 +174,10 @@ def _asking(items: Sequence[StoredItem]) -> str:
 
 
 def _rest(stored: StoredItem) -> str:
-    """Return what a question says after its heading: the values that would be lost, and why it is in doubt."""
-    if not stored.is_question or stored.status == "deferred":
+    """Return what an item says after its heading: the losses and the doubt of a question, or why an item is left for a later night."""
+    if stored.status == "deferred":
+        return stored.reason
+    if not stored.is_question:
         return ""
     _, mark, rest = stored.reason.partition("?")
     return rest.strip() if mark else stored.reason
@@ -289,6 +295,7 @@ def show(
     with store.connect("reader") as connection:
         names = read_names(connection, named_rows(s.item for s in chosen.items), found.header.namespace_id)
     print_chosen(chosen, names, [s.id for s in found.items], wide=wide)
+    _show_missing_vectors(store, namespace, found.summary)
     out.print()
     filters = _options(decision, operation, sort, limit, wide=wide)
     if chosen.pages > 1:
@@ -308,6 +315,46 @@ def show(
         suggest(one if not others[1:] else many, f"{program()} plans show {argument(namespace)} {others[0][:12]}")
 
 
+def show_missing_vectors(store: Store, namespace: str, idle: Sequence[str], limited: Sequence[str]) -> None:
+    """Print which operations did not run, or compared no memories by meaning, because no memory has a vector, and the remedy."""
+    with store.connect("reader") as connection:
+        connected = store_of(connection, namespace)
+    if idle:
+        say(
+            f"No memory of {namespace} has a vector, so nothing was compared by {', '.join(idle)}.",
+            indent=2,
+        )
+    if limited:
+        say(
+            f"Without vectors {', '.join(limited)} did not compare memories by meaning: a contradiction in other words is not found.",
+            indent=2,
+        )
+    if connected:
+        suggest(
+            f"Add a `vector` column to the table and its binding (docs/stores-table.md), then connect {connected} again",
+            f"{program()} connect table --file BINDING.toml --name {argument(connected)} --embedding-model MODEL",
+        )
+    else:
+        suggest("Embed them", f"{program()} namespace reembed {argument(namespace)}")
+
+
+def _show_missing_vectors(store: Store, namespace: str, summary: Mapping[str, object]) -> None:
+    """Print which operations of a plan's night lacked vectors, if any did."""
+    reports: dict[str, object] = {}
+    for kind in ("audits", "planners"):
+        reports |= found if isinstance(found := summary.get(kind), dict) else {}
+    skipped = summary.get("skipped")
+    blind = [
+        name
+        for name, report in reports.items()
+        if isinstance(report, dict) and report.get("numbers", {}).get("memories with a vector", 1) == 0
+    ]
+    if blind:
+        out.print()
+        idle = {name for name in blind if isinstance(skipped, dict) and name in skipped}
+        show_missing_vectors(store, namespace, sorted(idle), sorted({*blind} - idle))
+
+
 def suggest_decision(left: Undecided | None, *, brief: bool = False) -> None:
     """Print the commands that approve and reject the pending items of a plan, and first why it needs force, if it does.
 
@@ -321,21 +368,18 @@ def suggest_decision(left: Undecided | None, *, brief: bool = False) -> None:
             f"To approve it nevertheless, add --force and a reason in place of {NOTE}, which is recorded with the approval."
         )
     if left.reviews:
-        name = argument(left.namespace)
-        ask = f"{program()} plans review {name} {left.plan_hash[:12]} --by {APPROVER}"
-        page = f"{program()} review {name} --by {APPROVER}"
+        ask, page = left.answer(program()), f"{program()} review {argument(left.namespace)} --by {APPROVER}"
+        where = "here" if brief else "here or in a browser"
+        only = f"Only {counted(left.reviews, 'question is', 'questions are')} pending. Answer"
         suggest(
-            "Answer its questions here" if brief else "Answer its questions here or in a browser",
+            f"Answer its questions {where}"
+            if left.decided
+            else f"{only} {'it' if left.reviews == 1 else 'them'} {where}",
             *([ask] if brief else [ask, page]),
         )
     if left.decided:
         rest = f"; {counted(left.reviews, 'question is', 'questions are')} left out" if left.reviews else ""
         suggest(f"Approve {counted(left.decided, 'item')}{rest}", left.approve(program()))
-    else:
-        suggest(
-            f"Only {counted(left.reviews, 'question is', 'questions are')} pending. Approve one",
-            left.approve(program()),
-        )
     if not brief:
         suggest("Or reject the plan", reject_command(left.namespace, left.plan_hash, program=program()))
 
@@ -405,7 +449,8 @@ def diff(
         for one in lost:
             print_losses(one, texts, names.get(one.memory, "") if lost[1:] else "")
     if hidden:
-        say(f"{hidden:,} stamps, counters, vectors and records are not shown; --all shows each.")
+        are = "is" if hidden == 1 else "are"
+        say(f"{counted(hidden, 'technical value')} (times, counters, vectors) {are} not shown; --all shows each.")
 
 
 app.command()(review)

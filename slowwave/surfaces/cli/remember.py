@@ -138,7 +138,8 @@ def forget(
 ) -> None:
     """End claims about a subject, or plan to delete stored rows.
 
-    With SUBJECT claims end at once. With --memory, --entity, --session or --match a plan is made that deletes rows for good.
+    With SUBJECT claims end at once; rows and pages that name it stay stored. To erase a person, use --entity or --match: they make a plan
+    that deletes rows and pages for good once it is approved and applied.
     """
     chosen: dict[Selector, str] = {"memory": memory, "entity": entity, "match": match}
     if not subject:

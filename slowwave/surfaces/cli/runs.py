@@ -11,7 +11,7 @@ import typer
 from slowwave.errors import Refused
 from slowwave.plans.commands import approve_command, argument, undecided
 from slowwave.plans.signatures import half_signed
-from slowwave.plans.states import items_text, latest_plan, no_plan, run_states, shown_state
+from slowwave.plans.states import items_text, latest_plan, no_plan, run_states, shown_state, waiting_plans
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from slowwave.surfaces.cli.session import (
@@ -102,6 +102,7 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
             say(f"Run {r.run_id} {r.state}: {items_text(r.counts)}.")
             _show_failed(namespace, r)
         suggest_undo([r.run_id for r in results if r.counts.get("applied")])
+        _suggest_next(store, namespace)
     if any(r.state == "cancelled" or r.failed for r in results):
         raise typer.Exit(1)
 
@@ -128,6 +129,23 @@ def suggest_undo(runs: Sequence[str]) -> None:
     if commands:
         every = f"Undo all {len(commands):,} runs, last one first"
         suggest(every if len(commands) > 1 else "Undo it", *commands)
+
+
+def _suggest_next(store: Store, namespace: str) -> None:
+    """Print the command for what is still pending in a namespace, questions first."""
+    with store.connect("reader") as connection:
+        left = [one for hash_ in waiting_plans(connection, namespace) if (one := undecided(connection, hash_))]
+    if asking := [one for one in left if one.reviews]:
+        pending = counted(sum(one.reviews for one in asking), "question is", "questions are")
+        suggest(f"{pending} still pending. Answer them", asking[0].answer(program()))
+    elif left:
+        pending = counted(sum(one.decided for one in left), "item is", "items are")
+        suggest(
+            f"{pending} still pending. Read them",
+            f"{program()} plans show {argument(namespace)} {left[0].plan_hash[:12]}",
+        )
+    else:
+        suggest(f"Nothing is pending in {namespace}. When its next night runs", f"{program()} status")
 
 
 def undo(
@@ -218,12 +236,12 @@ def _announce(about: Undoing) -> None:
     )
 
 
-def show_runs(namespace: str, limit: int, *, json: bool) -> None:
+def show_runs(namespace: str, limit: int, *, offset: int = 0, json: bool) -> None:
     """Print the runs of a namespace, the newest first."""
-    from slowwave.surfaces.api.dreams import dream_history
+    from slowwave.surfaces.api.dreams import dream_history, token_savings
 
     store = open_store()
-    runs = dream_history(namespace, limit, store=store)
+    runs = dream_history(namespace, limit, offset=offset, store=store)
     with store.connect("reader") as connection:
         became = run_states(connection, [run.run_id for run in runs])
     if json:
@@ -247,6 +265,8 @@ def show_runs(namespace: str, limit: int, *, json: bool) -> None:
                 f"Run {run.run_id}: {counted(int(c['summaries']), 'summary')} for {counted(int(c['sources']), 'memory')}, mean similarity "
                 f"{c['similarity']:.2f}, {counted(int(c['token_savings']), 'token')} saved."
             )
+    if saved := sum(token_savings(namespace, store=store).values()):
+        say(f"Summaries have saved {counted(saved, 'token')} in all.")
 
 
 def counts_text(counts: object) -> str:
@@ -259,10 +279,11 @@ def counts_text(counts: object) -> str:
 def list_(
     namespace: Namespace,
     limit: Annotated[int, typer.Option(help="Maximum number of runs.", min=1)] = 20,
+    offset: Annotated[int, typer.Option(help="Number of newest runs to leave out.", min=0)] = 0,
     json: Json = False,
 ) -> None:
     """List the runs of a namespace, newest first."""
-    show_runs(namespace, limit, json=json)
+    show_runs(namespace, limit, offset=offset, json=json)
 
 
 @app.command()

@@ -110,7 +110,9 @@ app = typer.Typer(help="Create, list and revoke the tokens of agents.", no_args_
 @app.command("new")
 def new(
     namespace: Namespace,
-    scopes: Annotated[str, typer.Option(help="read, write, propose or approve, separated by commas.")] = "read,write",
+    scopes: Annotated[
+        str, typer.Option(help="read, write, propose, approve or night, separated by commas.")
+    ] = "read,write",
     expires: Annotated[str, typer.Option(help="Lifetime, such as 90d or 12h.")] = "90d",
     name: Annotated[str, typer.Option(help="Name of its owner, for the list.")] = "",
     json: Json = False,

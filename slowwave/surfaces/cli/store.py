@@ -29,6 +29,7 @@ from slowwave.surfaces.cli.session import (
 from slowwave.text.tokens import counted, counted_rows
 
 if TYPE_CHECKING:
+    from slowwave.store.doctor import Diagnosis
     from slowwave.wiki.migration.plan import PlannedMigration
 
 # ``slowwave namespace digest`` and ``migrate``.
@@ -228,7 +229,7 @@ def reembed(
 def doctor(json: Json = False) -> None:
     """List problems of the installation, each with its remedy.
 
-    The exit code is 1 if there are any.
+    It also lists what agents may do. The exit code is 1 if there are problems.
     """
     from slowwave.night.followers import diagnose_installation
     from slowwave.operations.setting_names import diagnose_settings
@@ -249,6 +250,7 @@ def doctor(json: Json = False) -> None:
             *diagnose_folders(store),
             *diagnose_notices(store),
             *diagnose_speakers(store),
+            *_capabilities(store),
         ]
     if json:
         show_json(
@@ -258,8 +260,9 @@ def doctor(json: Json = False) -> None:
             ]
         )
     for d in found if not json else []:
-        say(f"{'Problem' if d.problem else 'Note'}: {d.finding}")
-        say(f"Remedy: {d.remedy.replace('`slowwave ', f'`{program()} ')}", indent=2)
+        say(f"{'Problem' if d.problem else 'Note' if d.remedy else 'Capability'}: {d.finding}")
+        if d.remedy:
+            say(f"Remedy: {d.remedy.replace('`slowwave ', f'`{program()} ')}", indent=2)
         if d.statements:
             suggest("Statements", *(f"{statement};" for statement in d.statements))
     problems = [d for d in found if d.problem]
@@ -268,6 +271,15 @@ def doctor(json: Json = False) -> None:
         say(f"Not ready. First: {first}" if problems else f"Ready: {_ready(store)}")
     if problems:
         raise typer.Exit(1)
+
+
+def _capabilities(store: Store) -> list[Diagnosis]:
+    """Return what agents may do beyond reading, as findings that need no remedy."""
+    from slowwave.store.doctor import Diagnosis
+    from slowwave.wiki.serving.tokens import describe_capabilities
+
+    with store.connect("owner") as connection:
+        return [Diagnosis(sentence, "", problem=False) for sentence in describe_capabilities(connection)]
 
 
 def _ready(store: Store) -> str:

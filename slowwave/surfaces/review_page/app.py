@@ -42,10 +42,12 @@ from slowwave.plans.review.drafts import (
 from slowwave.plans.review.queue import Queue, queue, title_of
 from slowwave.plans.review.rules import AGREED, ENOUGH, LIKE, LikeQuestions, accept_rule, learnt_rules
 from slowwave.plans.signatures import read_rule, signed_by
+from slowwave.plans.states import items_text
 from slowwave.plans.waterfall import percent
 from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import Desk, SignedApproval, page
 from slowwave.surfaces.review_page.guard import Entrance, Posted, RequestGuard, Reviewer
+from slowwave.surfaces.review_page.memory_pages import MemoryPages
 from slowwave.surfaces.review_page.plan_pages import (
     SAMPLE,
     PlanPages,
@@ -64,6 +66,9 @@ _PART: Final = 100
 """Number of items in one foldable part of a list; each list shows all of its items."""
 
 _LISTED: Final = ("pending", "deferred")
+
+_OTHERS: Final = 5
+"""Number of other pending plans to which the page after signing links."""
 
 _OPEN: Final = 50
 """Maximum length of a list that is unfolded when the page opens."""
@@ -123,11 +128,17 @@ class SigningPages:
         ready = [one for one in approvals if one.ready]
         values = {
             **bar_values(plan, queue(plan, drafts), _reviewer(request)),
-            "approvals": [_approval(one, self._desk.plan(one.plan_hash), name) for one in approvals],
+            "approvals": [_approval(self._desk.store, one, self._desk.plan(one.plan_hash), name) for one in approvals],
             "ready": [one.approval_id for one in ready],
             "ready_items": sum(len(one.item_ids) for one in ready),
             "applied": [one.approval_id for one in reversed(approvals) if one.stand],
+            "applied_items": sum(one.stand for one in approvals),
             "rejected": rejected,
+            "other_plans": [
+                one
+                for one in self._desk.waiting()
+                if one.plan_hash not in {plan.plan_hash, *(a.plan_hash for a in approvals)}
+            ][:_OTHERS],
             "countersign_command": countersign_command(plan.header.namespace, plan.plan_hash),
             "apply_command": f"slowwave apply {argument(plan.header.namespace)}",
         }
@@ -261,18 +272,14 @@ def _by_heading(items: Sequence[ItemDiff]) -> list[dict[str, object]]:
     return groups
 
 
-def _approval(one: SignedApproval, plan: StoredPlan, reviewer: str) -> Mapping[str, object]:
-    """Return an approval as the page shows it, with a line for each of its items."""
+def _approval(store: Store, one: SignedApproval, plan: StoredPlan, reviewer: str) -> Mapping[str, object]:
+    """Return an approval as the page shows it, with the changes of each of its items."""
     signers = (one.approver, *one.countersigners)
-    counts = one.counts or {}
-    counts_text = (
-        ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in counts.items() if n) or "nothing was left to do"
-    )
     ids = set(one.item_ids)
     return asdict(one) | {
-        **{"told": counts_text, "undo_command": f"slowwave undo {one.run_id}", "signers": signers},
+        **{"told": items_text(one.counts), "undo_command": f"slowwave undo {one.run_id}", "signers": signers},
         "covers": len(one.item_ids),
-        "titles": [quotable(title_of(s)) for s in plan.items if s.id in ids],
+        "diffs": item_diffs(store, plan, [s for s in plan.items if s.id in ids]),
         "lacks": signed_by(signers, one.missing) if one.missing else "",
         "signed_by_you": reviewer.lower() in {name.lower() for name in signers},
     }
@@ -558,6 +565,7 @@ def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Sta
             *AmendingPages(desk).routes(),
             *DecidedPages(desk).routes(),
             *RulePages(desk).routes(),
+            *MemoryPages(desk).routes(),
             Mount("/static", StaticFiles(packages=[("slowwave.surfaces.review_page", "static")])),
         ],
         middleware=[Middleware(RequestGuard, entrance)],

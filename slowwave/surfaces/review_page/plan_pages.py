@@ -330,17 +330,22 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
     return {
         "card": card,
         "heads": heads,
-        "lead": "Nothing says which of the two is later, so nothing is proposed." if tie else card.sentence,
+        "lead": "Nothing says which of the two is later, so nothing is proposed." if tie else _lead(card, stored),
         "odds": percent(card.probability) if stored.question in _WITH_ODDS else "",
         "state": "" if stored.status == "pending" else f"{stored.status}: {stored.reason}".removesuffix(": "),
         "seen": "What the plan saw" if stored.kind == "merge_rows" else "What it would change",
-        "lines": _lines(card.lines, rest),
+        "lines": [] if card.text else _lines(card.lines, rest),
         "writing": marked_lines(card.writing),
         "lost": marked_lines(card.lost),
         "steps": [_step(step) for step in card.steps],
         "noted": {name: value for name, value in card.evidence.items() if not sides_of(stored)},
         "notes": [note for note in card.notes if not sides_of(stored)],
     }
+
+
+def _lead(card: Card, stored: StoredItem) -> str:
+    """Return the sentence below the question, unless the answer yes repeats it or the text itself is quoted."""
+    return "" if card.text or (card.sentence == card.if_yes and not sides_of(stored)) else card.sentence
 
 
 def marked_lines(lines: Sequence[str]) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -170,6 +170,11 @@ SELECT {_COLUMNS_PAGE_LOOKUP} FROM memory.documents
 WHERE namespace_id = %(namespace)s AND corpus_id = ANY(%(corpora)s::uuid[]) AND invalidated_at IS NULL
   AND path IN (%(path)s, %(path)s || '.md', %(path)s || '.markdown')
 """  # noqa: S608 - columns of this module
+_ENDED: Final = """
+SELECT max(invalidated_at) FROM memory.documents
+WHERE namespace_id = %(namespace)s AND corpus_id = ANY(%(corpora)s::uuid[]) AND invalidated_at IS NOT NULL AND version_of IS NULL
+  AND path IN (%(path)s, %(path)s || '.md', %(path)s || '.markdown') AND NOT jsonb_exists_any(metadata, '{quarantined,forgotten}')
+"""
 _CALLED: Final = f"""
 SELECT {_COLUMNS_PAGE_LOOKUP}, CASE WHEN right(lower('/' || regexp_replace(path, '[.](md|markdown)$', '', 'i')), length(%(path)s) + 1)
     = '/' || lower(%(path)s) THEN 0 WHEN lower(title) = lower(%(path)s) THEN 1 ELSE 2 END AS rank
@@ -271,6 +276,13 @@ def page_id(connection: Connection, namespace: str, path: str, corpus: str | Non
             paths = ", ".join(sorted(str(row[2]) for row in rows)[:_NAMED]) + (", …" if len(rows) > _NAMED else "")
             raise NotInCorpus(f"{path[:200]!r} is the name of several pages ({paths}). Give the path of one of them.")
     if not rows:
+        ended = connection.execute(_ENDED, asked).fetchone()
+        if ended and isinstance(ended[0], datetime):
+            at = ended[0].astimezone(UTC)
+            raise NotInCorpus(
+                f"{path[:200]!r} was a page until {at:%Y-%m-%d %H:%M} UTC, when it or its file was removed. A search that "
+                "includes retired rows finds its text."
+            )
         raise NotInCorpus(
             f"No corpus of the namespace holds {path[:200]!r}. `slowwave corpus status` lists the corpora."
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import posixpath
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,12 +14,13 @@ from slowwave.errors import Refused
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.text.markdown import missing
-from slowwave.wiki.corpus.corpora import chosen_corpus, page_id
+from slowwave.text.tokens import fold
+from slowwave.wiki.corpus.corpora import Corpus, chosen_corpus, page_id
 
 # The graph of links: links from a page, links to a page, and broken links. Each is one query; depth and number of edges are bounded.
 
 Direction = Literal["out", "in", "both"]
-LinkReason = Literal["no such page", "no such heading", "no such block"]
+LinkReason = Literal["no such page", "no such heading", "no such block", "no such file"]
 
 MOST_EDGES: Final = 500
 DEEPEST: Final = 6
@@ -177,11 +181,16 @@ def links(connection: Connection, namespace: str, request: LinkRequest) -> LinkR
     )
 
 
+_EMBEDDING: Final = """
+SELECT d.path, d.content FROM memory.documents d WHERE d.corpus_id = %s AND d.invalidated_at IS NULL AND d.content LIKE '%%![%%'
+  AND NOT EXISTS (SELECT 1 FROM unnest(%s::text[]) x WHERE starts_with(d.path, x)) ORDER BY d.path
+"""
+
+
 def _lint(connection: Connection, within: str, request: LinkRequest) -> LintResponse:
-    corpora = [corpus.id for corpus in chosen_corpus(connection, within, request.corpus)]
-    rows: Any = connection.execute(
-        _LINT.encode(), {"namespace": within, "corpora": corpora, "excluded": request.exclude_prefixes}
-    ).fetchall()
+    corpora = chosen_corpus(connection, within, request.corpus)
+    asked = {"namespace": within, "corpora": [corpus.id for corpus in corpora], "excluded": request.exclude_prefixes}
+    rows: Any = connection.execute(_LINT.encode(), asked).fetchall()
     broken: list[BrokenLink] = []
     selves: dict[str, None] = {}
     for path, target, anchor, line, itself, there, headings, blocks, kind in rows:
@@ -193,4 +202,35 @@ def _lint(connection: Connection, within: str, request: LinkRequest) -> LintResp
             )
         if itself and not anchor and kind != "embed":
             selves[path] = None
+    broken += [one for corpus in corpora for one in _without_file(connection, corpus, request.exclude_prefixes)]
+    broken.sort(key=lambda one: (one.from_path, one.line))
     return LintResponse(broken=broken[:_MOST_BROKEN], self_links=list(selves), count=len(broken) + len(selves))
+
+
+def _without_file(connection: Connection, corpus: Corpus, excluded: list[str]) -> list[BrokenLink]:
+    """Return the embeds of files, such as pictures, that are not in the folder of the corpus; none if the folder is not on this machine.
+
+    A file is looked up as in vaults: from the page's folder, from the root, then by the end of its path, ignoring case.
+    """
+    if corpus.folder is None or not corpus.folder.is_dir():
+        return []
+    from slowwave.sources.page_files import parse_body  # imported late, because its parser takes a moment to load
+
+    rows = connection.execute(_EMBEDDING, (corpus.id, excluded)).fetchall()
+    embeds = [(str(path), file) for path, content in rows for file in parse_body(str(content)).attachments]
+    if not embeds:
+        return []
+    ends: set[str] = set()
+    for folder, inner, names in os.walk(corpus.folder):
+        inner[:] = [name for name in inner if not name.startswith(".")]
+        parts = Path(folder).relative_to(corpus.folder).parts
+        for name in names:
+            steps = fold("/".join((*parts, name))).split("/")
+            ends.update("/".join(steps[n:]) for n in range(len(steps)))
+    found: list[BrokenLink] = []
+    for path, file in embeds:
+        near = posixpath.normpath(posixpath.join(posixpath.dirname(path), file.target))
+        if ends.isdisjoint(fold(place.lstrip("/")) for place in (near, file.target)):
+            gone = {"from": path, "to": file.target, "line": file.line, "reason": "no such file"}
+            found.append(BrokenLink.model_validate(gone))
+    return found

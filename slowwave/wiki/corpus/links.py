@@ -13,11 +13,10 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from slowwave.sources.loading import insert
-from slowwave.sources.page_files import LinkKind, MarkdownPage, PageFile, markdown_page
+from slowwave.sources.page_files import LinkKind, MarkdownPage, PageFile, parse_body
 from slowwave.sources.profile import profile
 from slowwave.store import tables
 from slowwave.store.logins import Connection
-from slowwave.text.frontmatter import frontmatter
 from slowwave.text.tokens import fold
 from slowwave.wiki.corpus.corpora import Corpus
 from slowwave.wiki.corpus.writing import PageTally
@@ -308,7 +307,7 @@ def _renew(connection: Connection, corpus: Corpus, names: KnownNames, ids: Seque
             linked.setdefault(str(document), set()).add(str(document_target))
     rows: list[dict[str, object]] = []
     for id_, content in documents:
-        for mention in names.found_in(_page(content)):
+        for mention in names.found_in(parse_body(content)):
             if mention.row.id in linked[id_] or held.pop((id_, mention.row.id, mention.line), None):
                 continue
             rows.append(
@@ -325,11 +324,6 @@ def _renew(connection: Connection, corpus: Corpus, names: KnownNames, ids: Seque
             )
     connection.execute(_END_LINKS, (list(held.values()),))
     insert(connection, tables.links, rows, len(rows), tally.added)
-
-
-def _page(content: str) -> MarkdownPage:
-    head = frontmatter(content)
-    return markdown_page(content[head.end :], head.lines + 1)
 
 
 def _listed(value: object) -> list[str]:

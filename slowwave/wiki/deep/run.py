@@ -18,7 +18,7 @@ from psycopg.rows import class_row
 from slowwave.errors import DeepPassEscaped, DeepPassUnfinished, DreamCancelled, DreamLockUnavailable, SettingsError
 from slowwave.models.panel import Budget
 from slowwave.night.night import make_plan, read_inputs
-from slowwave.night.runs import Night, completed, crash, expiry, open_stream, plain_reason, report_done
+from slowwave.night.runs import Night, completed, crash, expiry, open_stream, report_done
 from slowwave.night.sinks import Callback
 from slowwave.night.snapshot import snapshot_of_night
 from slowwave.operations import PLANNERS, run_planner
@@ -31,6 +31,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id, namespace_settings, namespaces
 from slowwave.store.runs import beating
 from slowwave.store.settings import Settings
+from slowwave.text.quotation import plain_reason
 from slowwave.wiki.deep.changes import Worked, changes
 from slowwave.wiki.deep.loop import OPERATION, Outcome, Progress, Talks, ToolLimits, Tools, first_message, system, work
 from slowwave.wiki.deep.scratch import (

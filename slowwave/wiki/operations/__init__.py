@@ -48,8 +48,8 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         "slowwave.wiki.operations.compile_pages:compile_pages",
         """Render MEMORY.md and DREAMS.md from the ledger: the promoted memories, and the actions of the nights.
 
-        A page whose inputs are unchanged is left as it is. The files are updated when the plan is applied; text that a person wrote around
-        a page is kept.
+        MEMORY.md includes the promotions of the same plan. A page whose inputs are unchanged is left as it is. The files are updated when
+        the plan is applied; text that a person wrote around a page is kept.
         """,
         reads=("memories", "memory_versions", "promotions", "pages"),
         after=("purge_expired",),

@@ -3,19 +3,30 @@
 There is one item for each page whose inputs have a new hash, and none for a page that does not exist and would be empty.
 
 A row that was not written by a render, or was edited since, is left unchanged and reported. Unsafe words are left out of a page and never
-block it. The effects of tonight's other items are rendered later: in MEMORY.md the night after, in DREAMS.md on the first night that has
-other items, because it would otherwise need a plan after each plan. Cost: two passes over memories, versions and promotions.
+block it. MEMORY.md includes the promotions of the same plan, and its item guards their rows: if one of them is not applied, the page is
+skipped and a later night renders it. Other effects of a plan are rendered later: in MEMORY.md the night after, in DREAMS.md, which dates
+what was done, on the first night that has other items, because it would otherwise need a plan after each plan. Cost: two passes over
+memories, versions and promotions, and one over the night's items if it promotes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from slowwave.changes.cells import Guard, inserted_id
 from slowwave.changes.pages import Page, render_pages
-from slowwave.operations import Inputs, Proposal
+from slowwave.changes.simulate import simulate
+from slowwave.operations import Inputs, Proposal, permits
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Finding, Report
-from slowwave.sources.blocks import is_page
+from slowwave.plans.seal import arrange
+from slowwave.sources.blocks import MEMORY, is_page
 from slowwave.wiki.pages.index import dream_diary, memory_index
 from slowwave.wiki.pages.lines import DREAMS, Rendered
+
+_PROMOTION: Final = ("memory_id", "invalidated_at")
 
 
 def compile_pages(inputs: Inputs) -> Proposal:
@@ -25,7 +36,9 @@ def compile_pages(inputs: Inputs) -> Proposal:
     rows = {row["path"]: row for row in live}
     findings: list[Finding] = []
     items: list[Item] = []
-    rendered = (memory_index(snapshot, inputs.settings), dream_diary(snapshot, inputs.settings))
+    promotions = _planned_promotions(inputs)
+    promoted = simulate(snapshot, promotions) if promotions else snapshot
+    rendered = (memory_index(promoted, inputs.settings), dream_diary(snapshot, inputs.settings))
     for page in rendered:
         row = rows.get(page.path)
         body, seen = (str(row["body"]), str(row["input_hash"])) if row else ("", "")
@@ -35,6 +48,8 @@ def compile_pages(inputs: Inputs) -> Proposal:
             findings.append(_edited(page))
         elif page.input_hash != seen and (page.body or body):
             (mutation,) = render_pages(snapshot, [Page(page.path, page.title, page.body, page.input_hash)])
+            if page.path == MEMORY:
+                mutation = replace(mutation, guards=(*mutation.guards, *_guards(promotions)))
             decision = Decision.FOLLOW if page.path == DREAMS else Decision.RENDER
             item = Item("compile_pages", decision, mutation, _evidence(page, body), sources=page.sources)
             items.append(ask_unless_measured(item, "generated page"))
@@ -60,6 +75,25 @@ def compile_pages(inputs: Inputs) -> Proposal:
             },
             findings=tuple(findings),
         ),
+    )
+
+
+def _planned_promotions(inputs: Inputs) -> list[Item]:
+    """Return tonight's promotions, without those that lose a conflict with another item and so are left out of the plan."""
+    wanted = {item.id for item in inputs.planned if any(i.table == "promotions" for i in item.mutation.inserts)}
+    if not wanted:
+        return []
+    rows = {row for item in inputs.planned if item.id in wanted for row in item.rows()}
+    near = [item for item in inputs.planned if not rows.isdisjoint(item.rows())]
+    return [item for item in arrange(near, permits()).items if item.id in wanted]
+
+
+def _guards(promotions: Sequence[Item]) -> tuple[Guard, ...]:
+    """Return guards on the rows that the promotions insert."""
+    return tuple(
+        Guard.on("promotions", inserted_id(item.id, n), {**insert.values, "invalidated_at": None}, _PROMOTION)
+        for item in promotions
+        for n, insert in enumerate(item.mutation.inserts)
     )
 
 

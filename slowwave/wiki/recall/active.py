@@ -21,11 +21,18 @@ from slowwave.errors import Refused
 from slowwave.models.panel import Searcher, SearchStep, texts_of
 from slowwave.search.model_help import helper
 from slowwave.search.recall_events import Answered, Recalled
-from slowwave.search.request import KnownNamespace, SearchRequest, SearchResponse, SearchResult, SearchScope
+from slowwave.search.request import (
+    KnownNamespace,
+    NotBlank,
+    SearchRequest,
+    SearchResponse,
+    SearchResult,
+    SearchScope,
+)
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
-from slowwave.text.markdown import in_line
+from slowwave.text.markdown import in_line, plain_line
 from slowwave.text.quotation import quotable
 from slowwave.text.tokens import BYTES_A_TOKEN
 from slowwave.wiki.recall.research import cited
@@ -240,7 +247,7 @@ def _filled(told: Iterable[tuple[str, tuple[str, ...], int, bool]], budget: int)
     """Fill the block with lines given as (text, paths, most characters, whether it may be out of date)."""
     room, lines, sources = budget * BYTES_A_TOKEN, list[str](), list[str]()
     for text, paths, longest, stale in told:
-        shortened = " ".join(in_line(text).split())
+        shortened = " ".join(plain_line(in_line(text)).split())
         shortened = shortened if len(shortened) <= longest else f"{shortened[: longest - 1].rstrip()}…"
         line = f"- {shortened} ({', '.join(paths)})" + (" [may be out of date]" if stale else "")
         size = len(line.encode()) + (1 if lines else 0)
@@ -387,7 +394,9 @@ class ActiveMemoryRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    prompt: str = Field(min_length=1, max_length=100_000, description="What the agent is asked, or is about to do.")
+    prompt: NotBlank = Field(
+        min_length=1, max_length=100_000, description="What the agent is asked, or is about to do."
+    )
     agent: str = Field(min_length=1, max_length=200, description="Who asks.")
     cwd: str = Field(
         default="",

@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from slowwave.models.panel import Searcher
 from slowwave.search.model_help import helper
 from slowwave.search.recall_events import Answered, Recalled
-from slowwave.search.request import CorpusChoice, KnownNamespace, SearchRequest, SearchResult
+from slowwave.search.request import CorpusChoice, KnownNamespace, NotBlank, SearchRequest, SearchResult
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
-from slowwave.text.markdown import in_line
+from slowwave.text.markdown import in_line, plain_line
 from slowwave.text.quotation import quotable
 from slowwave.wiki.pages.lines import escape, flat, hook
 
@@ -66,7 +66,7 @@ def extracted(found: Sequence[SearchResult]) -> tuple[Sentence, ...]:
     sure = [n for n, r in enumerate(found, 1) if r.confidence != "low"]
     kept: dict[str, Sentence] = {}
     for n in sure or range(1, len(found) + 1):
-        text = flat(in_line(found[n - 1].snippet))
+        text = flat(plain_line(in_line(found[n - 1].snippet)))
         if text and text not in kept and len(kept) < EXTRACTS:
             kept[text] = Sentence(text, (n,))
     return tuple(kept.values())
@@ -120,7 +120,7 @@ def _source(number: int, result: SearchResult) -> str:
 
 
 def _shown(text: str) -> str:
-    return hook(str(quotable(in_line(text))), _LINE)
+    return hook(str(quotable(plain_line(in_line(text)))), _LINE)
 
 
 # The request and the response of research, and the steps in between: a search, an answer with its sources, a page.
@@ -147,7 +147,7 @@ class ResearchRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    question: str = Field(min_length=1, max_length=2_000)
+    question: NotBlank = Field(min_length=1, max_length=2_000)
     kind: ResearchKind = Field(default="report", description="What the page is to be; where it belongs follows.")
     corpus: CorpusChoice = "all"
     limit: int = Field(default=8, ge=1, le=20, description="How many sources at most.")

@@ -197,7 +197,7 @@ class WakeSection(BaseModel):
 
     title: str = Field(min_length=1)
     paths: tuple[str, ...] = Field(
-        min_length=1, description="Paths in the corpus; an asterisk stands for any characters."
+        min_length=1, description="Paths in the corpus, in any case; an asterisk stands for any characters."
     )
     lines: Annotated[str, AfterValidator(_compiles)] = ""
 
@@ -280,7 +280,7 @@ def _merged(own: Path) -> WakeProfiles:
 # Retired, quarantined and hidden rows are not read. There is one statement for documents, one for memories and one for sessions; each uses
 # an index of the namespace and is bounded.
 
-_SLUG: Final = re.compile(r"[a-z0-9][a-z0-9_.-]*", re.IGNORECASE)
+_PROJECT: Final = re.compile(r"[^\W_][\w .-]*")
 _LONGEST_DECISION: Final = 400
 _LONGEST_SESSION: Final = 120
 _LONGEST_PAGE: Final = 160
@@ -297,7 +297,7 @@ _LIVE: Final = """
 
 _DOCUMENTS: Final = f"""
 SELECT path, title, content, recorded_at FROM memory.documents
- WHERE namespace_id = %(namespace)s AND corpus_id IS NOT NULL AND plane = 'durable' AND path LIKE ANY(%(paths)s) AND {_LIVE}
+ WHERE namespace_id = %(namespace)s AND corpus_id IS NOT NULL AND plane = 'durable' AND path ILIKE ANY(%(paths)s) AND {_LIVE}
  ORDER BY path, id LIMIT 200"""  # noqa: S608 - of constants
 
 _DECISIONS: Final = f"""
@@ -313,7 +313,7 @@ WITH pages AS (
   SELECT id, path, valid_from, coalesce(metadata->'frontmatter'->>'pinned', '') = 'true' AS pinned,
       coalesce(metadata->>'type', '') = 'decision' AS decision FROM memory.documents
    WHERE namespace_id = %(namespace)s AND corpus_id IN (SELECT c.id FROM memory.corpora c WHERE c.profile <> 'dory')
-     AND plane = 'durable' AND NOT path LIKE ANY(%(paths)s) AND coalesce(metadata->>'visibility', '') <> 'private'
+     AND plane = 'durable' AND NOT path ILIKE ANY(%(paths)s) AND coalesce(metadata->>'visibility', '') <> 'private'
      AND coalesce(metadata->>'sensitivity', '') IN ('', 'none') AND {_LIVE}),
 told AS (SELECT * FROM pages WHERE NOT (pinned AND decision)), -- a pinned decision has a line of its own
 linked AS (
@@ -382,7 +382,7 @@ def wake_rows(
 ) -> WakeRows:
     """Read the rows that ``profile`` shows.
 
-    A ``project`` that is not a slug matches no path and is left out.
+    Paths are compared ignoring case. A ``project`` that cannot be the name of a file or folder is left out.
     """
     chosen = _sections(profiles, profile, project)
     with connection.cursor(row_factory=class_row(_Row)) as cursor:
@@ -435,7 +435,7 @@ def _sections(profiles: WakeProfiles, profile: WakeProfile, project: str) -> lis
     for name in profile.sections:
         section = profiles.sections[name]
         if any(PROJECT in path for path in section.paths):
-            if not _SLUG.fullmatch(project):
+            if not _PROJECT.fullmatch(project):
                 continue
             section = section.model_copy(update={"paths": tuple(p.replace(PROJECT, project) for p in section.paths)})
         found.append((name, section))
@@ -451,7 +451,7 @@ def _like(path: str) -> str:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), path, re.DOTALL) is not None
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), path, re.DOTALL | re.IGNORECASE) is not None
 
 
 def _decision(row: _Row) -> str:

@@ -50,6 +50,14 @@ from slowwave.wiki.recall.event_request import RecallEventRequest, RecallEventRe
 from slowwave.wiki.recall.research import ResearchRequest, ResearchResponse, research
 from slowwave.wiki.recall.wake import WakeRequest, WakeResponse, wake, wake_profiles
 from slowwave.wiki.serving.namespace_status import StatusRequest, StatusResponse, namespace_status
+from slowwave.wiki.serving.nights import (
+    DreamNowRequest,
+    DreamNowResponse,
+    NightsRequest,
+    NightsResponse,
+    list_nights,
+    request_night,
+)
 from slowwave.wiki.serving.tokens import Call, Caller
 
 # The calls of proposals: propose, list, read, approve and reject.
@@ -304,6 +312,15 @@ def _status(connection: Connection, caller: Caller, request: StatusRequest) -> S
     return namespace_status(connection, caller.namespace, request)
 
 
+def _dream_now(connection: Connection, caller: Caller, request: DreamNowRequest) -> DreamNowResponse:
+    settings = settings_of(connection, caller.namespace)
+    return request_night(connection, caller.namespace, request, settings, token=caller.token)
+
+
+def _nights(connection: Connection, caller: Caller, request: NightsRequest) -> NightsResponse:
+    return list_nights(connection, caller.namespace, request)
+
+
 def _page(answer: GetResponse) -> str:
     """Format the lines of a page unchanged, followed by their position in the page."""
     last = answer.from_line + answer.lines_returned - 1
@@ -448,6 +465,25 @@ _CALLS: Final = (
         StatusResponse,
         "read",
         _status,
+        "GET",
+    ),
+    Call(
+        "dream-now",
+        "Request a night now, which tidies memory and plans changes for a person to approve. Use it when much was learnt.",
+        DreamNowRequest,
+        DreamNowResponse,
+        "night",
+        _dream_now,
+        route="/v1/nights",
+        effect="adds",
+    ),
+    Call(
+        "nights",
+        "List the runs of nights and what each did, newest first, with the last requested night.",
+        NightsRequest,
+        NightsResponse,
+        "read",
+        _nights,
         "GET",
     ),
     Call(

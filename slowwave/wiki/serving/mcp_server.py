@@ -121,8 +121,9 @@ async def serve_stdio(answering: Answering, caller: Caller) -> None:
 
 
 class _Brief(GenerateJsonSchema):
-    """A generator of schemas without titles, model descriptions, nulls, empty defaults and largest lengths, which cost an agent tokens.
+    """A generator of short schemas, because each character costs an agent tokens.
 
+    It leaves out titles, model descriptions, nulls, defaults that are empty, false or 0, and largest lengths.
     Arguments that may be null may be left out as well, and the server takes null all the same; texts that are too long are refused.
     """
 
@@ -137,7 +138,10 @@ class _Brief(GenerateJsonSchema):
 
     def default_schema(self, schema: Any) -> JsonSchemaValue:
         made = super().default_schema(schema)
-        return {name: value for name, value in made.items() if name != "default" or value not in (None, "", [])}
+        default = made.get("default")
+        if not default or (isinstance(default, dict) and not any(default.values())):
+            made.pop("default", None)
+        return made
 
     def model_schema(self, schema: Any) -> JsonSchemaValue:
         schema_fields = super().model_schema(schema)

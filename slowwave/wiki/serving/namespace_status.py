@@ -1,6 +1,6 @@
 """The status of a namespace: its row counts, the time of its last plan and sync, and its pending plan.
 
-The queries run with the ``server`` login, which can read the plans of nights but not their runs.
+The queries run with the ``server`` login, which can read the plans of nights but not the errors of their runs.
 """
 
 from __future__ import annotations

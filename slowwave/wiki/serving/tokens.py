@@ -18,6 +18,7 @@ from slowwave.errors import Refused, plain_fault
 from slowwave.search.recall_events import Answered
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
+from slowwave.text.tokens import counted
 
 # Tokens: they give an agent access to one namespace, with scopes, until an expiry time.
 #
@@ -25,11 +26,11 @@ from slowwave.store.namespaces import namespace_id
 # stored: it is 256 random bits, which no one can guess however fast the hash is, so the slow hashes that passwords need would slow down
 # every request and protect nothing. A secret is compared in constant time, even if no row has the id.
 
-Scope = Literal["read", "write", "propose", "approve"]
+Scope = Literal["read", "write", "propose", "approve", "night"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
-OPEN_SCOPES: Final = frozenset(SCOPES) - {"approve"}
-"""The scopes of callers that need no token: a program proposes, and a person decides or makes a token with that scope. The database
-enforces the same (``memory.bearer_scopes``)."""
+OPEN_SCOPES: Final = frozenset(SCOPES) - {"approve", "night"}
+"""The scopes of callers that need no token: a program proposes, and a person decides, starts nights, or makes a token with that scope. The
+database enforces the same (``memory.bearer_scopes``)."""
 
 LONGEST: Final = timedelta(days=3660)
 
@@ -53,6 +54,26 @@ SELECT t.id, n.slug AS namespace, t.name, t.scopes, t.recorded_at, t.expires_at,
 
 _ADD: Final = """
 INSERT INTO memory.tokens (id, namespace_id, name, hash, scopes, expires_at) VALUES (%s, %s, %s, %s, %s, now() + %s)"""
+
+_CAPABLE: Final = {
+    "night": "Agents may request nights (dream_now, scope night)",
+    "write": "Agents may write memory (scope write)",
+    "approve": "Agents may approve proposals and change canonical pages (scope approve)",
+}
+"""Scopes that `slowwave doctor` lists, with what each allows."""
+
+_LISTED: Final = 5
+
+_CAPABILITIES: Final = """
+SELECT s.scope, count(*), (array_agg(n.slug || ' (token ' || t.id || CASE WHEN t.name = '' THEN '' ELSE ', ' || t.name END || ')'
+    ORDER BY n.slug, t.recorded_at, t.id))[:%(most)s]
+  FROM unnest(%(scopes)s::text[]) AS s (scope)
+  JOIN memory.tokens t ON s.scope = ANY (t.scopes) AND t.revoked_at IS NULL AND t.expires_at > now()
+  JOIN memory.namespaces n ON n.id = t.namespace_id GROUP BY s.scope"""
+
+_NAMESPACES: Final = """
+SELECT count(*), count(*) FILTER (WHERE read_only), (array_agg(slug ORDER BY slug) FILTER (WHERE read_only))[:%(most)s],
+  EXISTS (SELECT 1 FROM memory.tokens) FROM memory.namespaces"""
 
 _REVOKE: Final = "UPDATE memory.tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = %s"
 
@@ -151,6 +172,28 @@ def local_caller(connection: Connection, namespace: str, token: str = "") -> Cal
     if found is None or found.namespace != namespace:
         raise Refused(f"SLOWWAVE_TOKEN is no valid token of {namespace}. Nothing was served.")
     return found
+
+
+def describe_capabilities(connection: Connection) -> list[str]:
+    """Describe what agents may do beyond reading: a sentence for each scope, and one on namespaces that are read-only.
+
+    A store without namespaces has none.
+    """
+    rows: Any = connection.execute(_CAPABILITIES, {"scopes": [*_CAPABLE], "most": _LISTED}).fetchall()
+    held = {str(scope): _names(int(many), names) for scope, many, names in rows}
+    row: Any = connection.execute(_NAMESPACES, {"most": _LISTED}).fetchone()
+    every, read_only, names, guarded = row
+    if not every:
+        return []
+    nobody = {scope: "programs of this machine, as there is no token" for scope in OPEN_SCOPES if not guarded}
+    sentences = [f"{what}: {held.get(scope) or nobody.get(scope, 'no token')}." for scope, what in _CAPABLE.items()]
+    closed = f"; read-only: {_names(read_only, names)}" if read_only else ""
+    return [*sentences, f"{counted(every - read_only, 'namespace')} may be written to{closed}."]
+
+
+def _names(many: int, names: Sequence[str]) -> str:
+    """Format the first of ``many`` names."""
+    return ", ".join(names) + (f" and {many - len(names):,} more" if many > len(names) else "")
 
 
 def lifetime_of(text: str) -> timedelta:

@@ -30,7 +30,7 @@ def test_every_count_stands_beside_its_denominator() -> None:
         "recall_events_rows": 2, "recall_events_in_window": 1, "entity_types": 2, "relationship_types": 0,
     }  # fmt: skip
     assert {k: report.numbers[k] for k in expected} == expected
-    assert report.headline.startswith("4 of 5 rows in 2 tables are live")
+    assert report.headline.startswith("2 of 3 entities are live; ")
     assert report.details["types"] == {
         "entities": {"PERSON": {"rows": 2, "live": 2}, "PLACE": {"rows": 1, "live": 0}},
         "relationships": {},

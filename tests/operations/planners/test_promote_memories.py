@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,10 @@ from slowwave.changes.apply import apply_items
 from slowwave.changes.rows import set_columns
 from slowwave.changes.simulate import simulate
 from slowwave.changes.undo import undo_entries
+from slowwave.errors import SettingsError
 from slowwave.operations import PLANNERS, Proposal
+from slowwave.operations.options import SIGNAL_WEIGHTS
+from slowwave.operations.setting_names import check_settings
 from slowwave.plans.items import Item
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
@@ -80,7 +84,10 @@ def test_a_memory_that_recall_has_proven_goes_to_the_long_term_ring() -> None:
     assert item.evidence["names"] == ["What m is about."]
     scores = item.evidence["scores"]
     assert isinstance(scores, dict)
+    assert f"(scores {scores['score']:.2f} to {scores['score']:.2f})" in found.report.headline
     assert (scores["recalls"], scores["days"], scores["queries"], scores["consolidation"]) == (3, 2, 2, 0.4)
+    shown = f"(scores {scores['score']:.2f} to {scores['score']:.2f})"
+    assert found.report.headline == f"1 of 1 recalled memories would be promoted {shown}."
     after = simulate(snapshot, found.items)
     (promotion,) = after.table("promotions").to_pylist()
     assert json.loads(promotion["scores"]) == scores
@@ -316,3 +323,36 @@ def test_a_place_that_another_operation_frees_is_not_given_away_the_same_night()
     after = simulate(snapshot, [*applied, *(Item("dedupe_memories", "merge", m) for m in merged)])
     assert promote_memories(make_inputs(after)).items == ()
     assert decided(replace(after, taken_at=TAKEN_AT + timedelta(days=1)))[0] == {"third": "promote"}
+
+
+def test_weights_of_a_namespace_decide_which_memory_scores_higher() -> None:
+    """Recalled often by few questions, or seldom by many: each leads under weights of its own; an unnamed signal keeps its weight (N2)."""
+
+    def best(weights: Mapping[str, float]) -> tuple[str | None, float]:
+        settings = {"operations": {"promote_memories": {"weights": weights, "max_per_night": 1, "min_score": 0.0}}}
+        events = [recalls("often", 20, 2, 2), recalls("asked", 5, 2, 5)]
+        (item,) = promote_memories(make_inputs(world([memory("often"), memory("asked")], events, settings))).items
+        scores: Any = item.evidence["scores"]
+        return item.mutation.rows[0].external_id, scores["score"]
+
+    none = dict.fromkeys(SIGNAL_WEIGHTS, 0.0)
+    assert best(none | {"frequency": 1.0}) == ("often", 1.0)
+    assert best(none | {"diversity": 0.5}) == ("asked", 0.5)
+    assert best({}) == best(SIGNAL_WEIGHTS)
+    assert (best({"frequency": 0.0})[0], best({"diversity": 0.0})[0]) == ("asked", "often")
+
+
+@pytest.mark.parametrize(
+    ("weights", "problem"),
+    [
+        ({"frequency": -0.1}, "weights"),
+        ({"frequency": float("nan")}, "weights"),
+        ({"frequency": float("inf")}, "weights"),
+        ({"novelty": 1.0}, "there is no signal 'novelty'"),
+        (dict.fromkeys(SIGNAL_WEIGHTS, 0.0), "all weights are 0"),
+    ],
+)
+def test_weights_that_make_no_score_are_refused(weights: Mapping[str, float], problem: str) -> None:
+    """A negative, infinite or unknown weight, and weights that are all zero, are named before a night runs."""
+    with pytest.raises(SettingsError, match=problem):
+        check_settings({"operations": {"promote_memories": {"weights": weights}}})

@@ -68,12 +68,12 @@ def test_the_newest_small_talk_waits_and_the_plan_is_within_its_caps() -> None:
     waits = waiting(snapshot, items, SETTINGS)
     assert rows_of(items, waits.ids) == sorted(uid(n) for n in range(30, 40))
     assert waits.sentences() == (
-        "10 items wait for the next night (10 of archive_small_talk): the plan is at its cap for memories.",
+        "10 items are left for a later night (10 of archive_small_talk): the plan is at its limit for memories.",
     )
     assert not blast_radius(snapshot, items, SETTINGS).passed
     radius = blast_radius(snapshot, [i for i in items if i.id not in waits.ids], SETTINGS)
     assert radius.passed
-    assert "30 of 100 memories (30.0%; 5, and 30 with housekeeping, allowed)" in radius.sentence()
+    assert "30 of 100 memories (30.0%; 5, and 30 with duplicates and small talk, allowed)" in radius.sentence()
 
 
 def test_merges_and_what_is_no_housekeeping_come_first() -> None:
@@ -103,7 +103,7 @@ def test_what_may_not_wait_still_needs_force_and_is_named() -> None:
     assert not waiting(snapshot, items, SETTINGS).ids
     radius = blast_radius(snapshot, items, SETTINGS)
     assert not radius.passed
-    assert "8 of 100 memories beside housekeeping (5 allowed)" in radius.sentence()
+    assert "8 of 100 memories in addition to duplicates and small talk (5 allowed)" in radius.sentence()
     found = at_fault(snapshot, items, _fine(), radius)
     assert found == {i.id for i in other}
 

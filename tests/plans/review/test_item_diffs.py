@@ -22,8 +22,8 @@ def test_item_diffs_of_a_plan_name_each_item_and_its_changes(store: Store) -> No
     merge, archive = by_operation["dedupe_entities"], by_operation["archive_stale"]
     assert (archive.title, archive.lines) == (
         "The tide table of week 0 hangs by the door.",
-        ("state active → archived",),
+        ("No search returns it any more (state active → archived). It stays stored.",),
     )
     assert (archive.heading, merge.heading) == ("May this change?", "Same thing?")
     assert "is merged into" in merge.title
-    assert all(d.lines for d in found)
+    assert all(d.lines and d.title not in d.lines for d in found)

@@ -21,7 +21,9 @@ from slowwave.errors import (
     DreamLockUnavailable,
     DreamRunStuckError,
     Refused,
+    UnknownName,
 )
+from slowwave.night.executor import apply_approval
 from slowwave.night.run_events import Event, RunCompleted
 from slowwave.operations.setting_names import with_config
 from slowwave.plans.seal import DreamScope
@@ -30,13 +32,15 @@ from slowwave.snapshots.export import export_snapshot
 from slowwave.store import claims, server
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
-from slowwave.surfaces.api.dreams import DreamProgress
+from slowwave.surfaces.api.dreams import DreamProgress, result_of
 from slowwave.surfaces.cli.main import main
 from tests.dreamers import OPS, STOPPING, copied, dead_run, forgetful, go_on, process, row_of, wait_for
 from tests.memories import ago, ask, remember
 from tests.nights import new_world, pair_items, write_a_plan
+from tests.permitting import approve
 from tests.snapshots import uid
 from tests.stand_ins import instead
+from tests.toy import toy
 from tests.waiting import until
 
 
@@ -280,16 +284,17 @@ def test_what_may_not_be_is_refused_in_words(store: Store) -> None:
     slug = forgetful(store)
     off = forgetful(store, "off", rows=1, enabled=False)
     for error, match, call in [
-        (Refused, "no mode 'maybe'", {"mode": "maybe"}),
+        (ValueError, "no mode 'maybe'", {"mode": "maybe"}),
         (Refused, "must be named", {"mode": "apply", "approver": "x"}),
-        (Refused, "no operation 'dance'", {"ops": "dance"}),
+        (UnknownName, "no operation 'dance'", {"ops": "dance"}),
         (DreamForbiddenOpError, "never deletes a document", {"ops": ["delete_document"]}),
         (Refused, "is no run", {"resume_from": "ffff"}),
     ]:
         with pytest.raises(error, match=match):
             slowwave.dream(slug, store=store, **call)  # type: ignore[arg-type]
-    with pytest.raises(Refused, match="There is no namespace 'nobody'"):
+    with pytest.raises(ValueError, match="There is no namespace 'nobody'") as unknown:
         slowwave.dream("nobody", store=store)
+    assert isinstance(unknown.value, Refused), "as in khora, and still a refusal (K16)"
     with pytest.raises(DreamDisabledError, match="Nights are off in off"):
         slowwave.dream(off, store=store)
     for call_by_id in (slowwave.dream_status, slowwave.dream_cancel, slowwave.dream_pause, slowwave.dream_resume):
@@ -565,3 +570,21 @@ def _digest(store: Store, slug: str, monkeypatch: pytest.MonkeyPatch, capsys: py
         main()
     assert not ended.value.code
     return capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("every_rule_decides")
+def test_diff_counts_what_mnemos_reflection_report_has(store: Store) -> None:
+    """Dates, archived and promoted memories, accepted edits and resolved conflicts, in the plan as after the apply (M2)."""
+    toy(store, "acme")
+    ops = "absolutize_dates,archive_stale,promote_memories,accept_external_edits"
+    planned = slowwave.dream("acme", ops=ops, store=store)
+    applied = slowwave.dream("acme", "apply", ops=ops, store=store, approver="mara", force=True, note="a test")
+    names = ("dates_absolutized", "memories_archived", "memories_promoted", "edits_accepted")
+    counts = tuple(getattr(applied.diff, name) for name in names)
+    assert counts == tuple(getattr(planned.diff, name) for name in names) == (1, 4, 1, 1)
+    asked = slowwave.dream("acme", ops="contradictions,resolve_conflicts", store=store)
+    assert asked.diff.conflicts_resolved == 0, "a question is no change"
+    ((item,),) = ask(store, "SELECT item_id::text FROM night.plan_items WHERE plan_hash = %s", asked.plan_hash)
+    approval = approve(store, "acme", asked.plan_hash, approver="mara", items=[str(item)])
+    run = apply_approval(store, approval.id)
+    assert result_of(store, asked.plan_run_id, (run.run_id,)).diff.conflicts_resolved == 1

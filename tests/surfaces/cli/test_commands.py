@@ -11,7 +11,7 @@ import pytest
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.connect import Store
 from slowwave.surfaces.api.plan import NightPlan
-from tests.memories import ask
+from tests.memories import ask, remember
 from tests.nights import archive_items, new_world, write_a_plan
 from tests.plans.review.reviews import asking
 from tests.surfaces.cli.conftest import Run
@@ -174,6 +174,28 @@ def test_the_doctor_is_content_with_the_store(run: Run) -> None:
     assert code == 0
     assert out.splitlines()[-1].startswith("Ready: the database at ")
     assert all(not d["problem"] for d in json.loads(run("doctor", "--json")[1]))
+
+
+def test_doctor_lists_what_agents_may_do(store: Store, run: Run) -> None:
+    """Which tokens may request nights, write and approve, by namespace; without any token only programs of this machine write."""
+    remember(store, "acme")
+    remember(store, "rival")
+    ask(store, "UPDATE memory.namespaces SET read_only = true WHERE slug = 'rival' RETURNING 1")
+    without = [line for line in run("doctor")[1].splitlines() if line.startswith("Capability: ")]
+    assert [line.rsplit(": ", 1)[1] for line in without] == [
+        "no token.",
+        "programs of this machine, as there is no token.",
+        "no token.",
+        "rival.",
+    ]
+    made = json.loads(run("tokens", "new", "acme", "--scopes", "read,night", "--name", "kate", "--json")[1])
+    gone = json.loads(run("tokens", "new", "rival", "--scopes", "night", "--json")[1])
+    assert run("tokens", "revoke", gone["id"])[0] == 0
+    found = json.loads(run("doctor", "--json")[1])
+    nights, writes = (next(d for d in found if scope in d["finding"]) for scope in ("scope night", "scope write"))
+    assert nights["finding"].endswith(f": acme (token {made['id']}, kate).")
+    assert writes["finding"].endswith(": no token.")
+    assert (nights["problem"], nights["remedy"]) == (False, "")
 
 
 def test_doctor_ends_with_the_first_thing_to_do(store: Store, run: Run) -> None:

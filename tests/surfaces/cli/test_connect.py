@@ -86,7 +86,8 @@ def test_night_of_a_table_without_vectors_names_what_did_not_run(store: Store, r
         "INSERT INTO notes (owner, body) VALUES ('anna', 'Ana prefers window seats.'), ('anna', 'Ana prefers window seats'), ('ben', 'x')",
     )
     file = tmp_path / "notes.toml"
-    file.write_text("".join(line for line in NOTES.splitlines(keepends=True) if not line.startswith("vector")))
+    deleting = NOTES.replace('namespace = "owner"\n', 'namespace = "owner"\nretire = { by = "delete" }\n')
+    file.write_text("".join(line for line in deleting.splitlines(keepends=True) if not line.startswith("vector")))
     assert run("connect", "table", store.owner, "--file", str(file), "--grant")[0] == 0
     code, out, _ = run("night", "notes-anna")
     shown = " ".join(out.split())
@@ -102,6 +103,14 @@ def test_night_of_a_table_without_vectors_names_what_did_not_run(store: Store, r
         "Did not compare by meaning, because no memory has a vector: contradictions 2, resolve_conflicts 2 (namespaces)."
         in shown
     )
+    run_as_owner(store, "INSERT INTO notes (owner, body) VALUES ('anna', 'password = \"hunter2-prod-7788\"')")
+    assert run("connect", "write", "notes", "--grant")[0] == 0
+    assert run("night", "notes-anna", "--force")[0] == 0
+    code, out, problem = run("plans", "show", "notes-anna")
+    plan = " ".join(out.split())
+    assert code == 0, problem
+    assert "No memory of notes-anna has a vector, so nothing was compared by " in plan
+    assert "slowwave connect table --file BINDING.toml --name notes --embedding-model MODEL" in plan
     assert "contradictions" not in shown.split("Found by audits: ")[1].split(". ")[0], (
         "missing vectors are no contradictions"
     )

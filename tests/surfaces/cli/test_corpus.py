@@ -168,3 +168,16 @@ def test_one_session_in_markdown_is_stored_and_its_next_version(store: Store, ru
     ]
     assert run(*command, "--path", "core/user.md")[0] == 2
     assert run("import", "session", str(tmp_path / "absent.md"), *command[3:])[0] == 2
+
+
+def test_session_with_agent_in_its_head_needs_no_option(store: Store, run: Run, tmp_path: Path) -> None:
+    """An option takes precedence over the head; without either, the refusal names the option (D30)."""
+    remember(store, "work")
+    file = tmp_path / "talk.md"
+    file.write_text("---\nagent: claude\nsession_id: s1\n---\n**user**\n\nWhen is the spring tide?")
+    command = ("import", "session", str(file), "-n", "work")
+    assert said(run, *command)["path"] == "logs/sessions/claude/s1.md"
+    assert said(run, *command, "--session-id", "s2")["path"] == "logs/sessions/claude/s2.md"
+    file.write_text("**user**\n\nWhen is the spring tide?")
+    code, _, err = run(*command, "--session-id", "s3")
+    assert (code, "--agent" in err) == (2, True)

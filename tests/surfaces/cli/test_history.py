@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from slowwave import token_savings
 from slowwave.store.connect import Store
+from slowwave.wiki.serving.nights import NightsRequest, list_nights
 from tests.memories import ago, remember, unit
 from tests.operations.planners.test_consolidate_clusters import TALES
 from tests.surfaces.cli.conftest import Run
@@ -35,6 +37,16 @@ def test_the_figures_of_consolidations_are_those_of_what_stands(store: Store, ru
     assert (found["summaries"], found["sources"]) == (1, 3)
     assert 0.9 < found["similarity"] <= 1
     assert found["token_savings"] > 0
+    assert [r["run_id"] for r in json.loads(run("runs", "list", slug, "--offset", "1", "--json")[1])] == [
+        planned["run_id"]
+    ]
+    with store.connect("server") as connection:
+        assert list_nights(connection, slug, NightsRequest()).runs[0].consolidations == found, "as agents read them"
     assert f"1 summary for 3 memories, mean similarity {found['similarity']:.2f}" in run("runs", "list", slug)[1]
+    saved = found["token_savings"]
+    assert f"Summaries have saved {saved} tokens in all." in run("runs", "list", slug)[1]
+    assert (token_savings(store=store), token_savings(slug, store=store)) == ({slug: saved}, {slug: saved})
     assert run("undo", applied["run_id"])[0] == 0
+    assert (token_savings(store=store), token_savings(slug, store=store)) == ({}, {slug: 0})
+    assert "in all" not in run("runs", "list", slug)[1]
     assert not any(r["consolidations"] for r in json.loads(run("runs", "list", slug, "--json")[1]))

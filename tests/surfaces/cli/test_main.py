@@ -135,3 +135,23 @@ def test_a_mistyped_name_is_answered_with_the_nearest(store: Store, run: Run) ->
     ):
         code, _, err = run(*arguments)
         assert (code, f"Did you mean {meant}?" in err) == (2, True), (arguments, err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("night", "acme", "--jbos", "2"), "--jbos"),
+        (("night",), "NAMESPACE"),
+        (("nihgt", "acme"), "nihgt"),
+        (("runs", "list", "acme", "--limit", "many"), "--limit"),
+        (("runs", "list", "acme", "--limit", "0"), "--limit"),
+    ],
+)
+def test_usage_error_is_json_with_json(run: Run, arguments: tuple[str, ...], named: str) -> None:
+    """Standard output has the error as that of every other failure; without --json it has nothing. The text is the same."""
+    code, out, text = run(*arguments)
+    assert (code, out, named in text) == (2, "", True)
+    code, out, err = run(*arguments, "--json")
+    found = json.loads(out)
+    assert (code, err) == (2, text)
+    assert (found["kind"], found["exit_code"], found["statements"], named in found["error"]) == ("usage", 2, [], True)

@@ -15,7 +15,7 @@ import slowwave
 from slowwave.store import claims
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, dead_run, forgetful
-from tests.memories import ask
+from tests.memories import ask, remember
 from tests.snapshots import uid
 from tests.surfaces.cli.conftest import Run
 
@@ -190,3 +190,21 @@ def test_errors_with_json_are_json_on_standard_output(store: Store, run: Run) ->
         assert (code, found["kind"], found["exit_code"]) == (2, kind, 2), arguments
         assert found["error"] in " ".join(err.split())
         assert run(*arguments)[1] == ""
+
+
+def test_night_requested_runs_only_the_namespaces_that_agents_named(store: Store, run: Run) -> None:
+    """One namespace or ALL; if there is no request, nothing is done."""
+    remember(store, "quiet")
+    assert run("night", "ALL", "--requested")[1].strip() == "No agent requested a night."
+    assert run("night", "quiet", "--requested", "--json")[1].count("no agent requested a night") == 1
+    assert run("night", "nowhere", "--requested")[0] == 2
+    for name in ("acme", "rival"):
+        remember(store, name)
+    ask(
+        store,
+        "INSERT INTO memory.night_requests (namespace_id) SELECT id FROM memory.namespaces WHERE slug <> 'quiet' RETURNING 1",
+    )
+    assert run("night", "ALL", "--requested")[0] == 0
+    taken = "SELECT count(*) FROM night.runs r JOIN memory.night_requests q ON q.run_id = r.id AND q.namespace_id = r.namespace_id"
+    assert (ask(store, taken), ask(store, "SELECT count(*) FROM night.runs")) == ([(2,)], [(2,)])
+    assert run("night", "ALL", "--requested", "--json")[1].strip() == "[]"

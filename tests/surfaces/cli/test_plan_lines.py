@@ -83,7 +83,7 @@ def test_the_diff_names_rows_and_all_of_it_every_cell(store: Store, terminal: Ru
     out = terminal("plans", "diff", world.slug, "--items", merge.id[:8])[1]
     assert re.search(r"“Pilot \w{4}” is merged into “Pilot \w{4}”", out)
     assert "invalidated_by" not in out
-    assert re.search(r"[1-9]\d* stamps, counters", out)
+    assert re.search(r"[1-9]\d* technical values? \(times", out)
     every = terminal("plans", "diff", world.slug, "--items", merge.id[:8], "--all")[1]
     assert "invalidated_by" in every
     assert all(row in every for row in merge.mutation.row_ids())

@@ -58,8 +58,12 @@ def test_answers_are_kept_and_signed_with_one_command(answer: Answer, review: Re
     assert code == 0
     signed = json.loads(told)
     assert (signed["approved"], signed["rejected"]) == (1 + len(review.decided), 1)
-    assert run("apply", review.slug)[0] == 0
+    code, told, _ = run("apply", review.slug)
+    assert code == 0
     assert review.statuses()[likeliest[0]] == "applied"
+    left = sum(review.statuses()[item] == "pending" for item in likeliest)
+    ask_again = f"plans review {review.slug} {review.hash[:12]} --by YOUR-NAME"
+    assert re.search(rf"{left} questions? (is|are) still pending\. Answer them:\n  slowwave {ask_again}", told), told
 
 
 def test_the_end_of_the_input_leaves_and_the_next_time_goes_on(answer: Answer, review: Review) -> None:
@@ -213,7 +217,7 @@ def test_cluster_of_four_statements_is_settled_in_one_session_of_the_terminal(
     (command,) = re.findall(r"^  slowwave (plans review .* --sign)$", text, re.MULTILINE)
     code, text, problem = run(*command.split())
     assert (code, "made by your answers" in text) == (0, True), problem
-    assert run("apply", "acme")[0] == 0
+    assert "Nothing is pending in acme. When its next night runs:" in run("apply", "acme")[1]
     assert len(ask(store, LIVE)) < 4
     assert run_night(store, "acme", ops=OPS, force=True).new_items == 0
 

@@ -101,11 +101,14 @@ def test_from_the_link_to_an_undo_without_a_script(store: Store, browser: Browse
 
     post(browser, f"/plans/{plan.plan_hash}/apply", approval=approval[0][0])
     assert ask(store, "SELECT (counts ->> 'applied')::int FROM night.applied") == [(7,)]
-    assert "7 applied" in browser.get(f"/plans/{plan.plan_hash}/signed").text
+    after = browser.get(f"/plans/{plan.plan_hash}/signed").text
+    assert "7 applied" in after
+    assert "7 changes are in memory now" in after
+    assert re.search(r'href="[^"]*/plans/[0-9a-f]{64}">Answer them</a>', after), "the next thing to do is a link"
     assert ask(store, "SELECT count(*) FROM memory.entities WHERE invalidated_at IS NOT NULL") == [(7,)]
     post(browser, f"/plans/{plan.plan_hash}/take-back", approval=approval[0][0])
     assert ask(store, "SELECT id, name, invalidated_at FROM memory.entities ORDER BY id") == before
-    assert "Nothing of it stands" in browser.get(f"/plans/{plan.plan_hash}/signed").text
+    assert "Nothing of it is in memory now" in browser.get(f"/plans/{plan.plan_hash}/signed").text
 
 
 def test_signed_page_lists_applies_and_undoes_the_plans_made_from_answers_too(store: Store, browser: Browser) -> None:

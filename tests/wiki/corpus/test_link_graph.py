@@ -55,6 +55,24 @@ def test_lint_names_what_is_broken_and_where(vault: Folder) -> None:
     assert (found.self_links, found.count) == (["Self.md"], 5)
 
 
+def test_lint_names_embeds_of_files_that_are_not_in_the_folder(vault: Folder) -> None:
+    """A picture is found from the page, from the root or by the end of its path; addresses are no files (D29)."""
+    vault.write(
+        "Notes/Pictures.md",
+        "![[crane.png]] ![[Files/crane.PNG|200]] ![x](../Files/crane.png) ![y](gone%20too.jpg)\n"
+        "![[gone.png]] ![z](https://example.org/a.png) ![[../../../etc/passwd.txt]]\n",
+    )
+    vault.write("Files/crane.png", "x")
+    vault.sync()
+    found = [(b.to, b.line, b.reason) for b in ask(vault, "lint").broken if b.from_path == "Notes/Pictures.md"]
+    assert found == [
+        ("gone too.jpg", 1, "no such file"),
+        ("gone.png", 2, "no such file"),
+        ("../../../etc/passwd.txt", 2, "no such file"),
+    ]
+    assert "Notes/Pictures.md" not in {b.from_path for b in ask(vault, "lint", exclude_prefixes=["Notes/"]).broken}
+
+
 def test_an_entity_is_a_neighbor_by_its_name(vault: Folder) -> None:
     """It has no page, and lint does not ask for one."""
     with vault.store.connect("owner") as owner:

@@ -53,6 +53,20 @@ def test_a_path_of_two_corpora_is_asked_back(vault: Folder, tmp_path: Path) -> N
     assert get(vault, "Harbor.md", corpus="other").content == "# Another harbor\n"
 
 
+def test_get_of_a_removed_page_states_when_it_ended(vault: Folder) -> None:
+    """The page was known, so its end is stated; a forgotten page is as one that never was (D31)."""
+    (vault.root / "Equipment/Crane.md").unlink()
+    vault.sync()
+    with pytest.raises(NotInCorpus, match=r"'Equipment/Crane' was a page until \d{4}-\d\d-\d\d"):
+        get(vault, "Equipment/Crane")
+    behind_triggers(
+        vault.store,
+        """UPDATE memory.documents SET metadata = metadata || '{"forgotten": true}' WHERE invalidated_at IS NOT NULL""",
+    )
+    with pytest.raises(NotInCorpus, match="No corpus of the namespace holds"):
+        get(vault, "Equipment/Crane.md")
+
+
 @pytest.mark.parametrize("path", ["../secret.md", "/etc/passwd", "a/../../b.md", "absent.md", "a\0b"])
 def test_dory_outside_the_corpus_is_not_found(vault: Folder, path: str) -> None:
     with pytest.raises(NotInCorpus):

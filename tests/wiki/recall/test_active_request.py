@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from slowwave.store.settings import Settings
 from slowwave.wiki.corpus.corpora import add_corpus
 from slowwave.wiki.corpus.sync import sync_corpus
 from slowwave.wiki.recall.active import ActiveMemoryRequest, ActiveMemoryResponse, active_memory
+from slowwave.wiki.recall.research import ResearchRequest, research
 from tests.endpoints import Server, completion
 from tests.memories import ask, remember
 from tests.snapshots import uid
@@ -61,6 +63,18 @@ def test_what_answers_is_told_with_its_source(store: Store) -> None:
     assert (told.profile, told.partial) == ("general", False)
     nothing = recalled(store, "privacy of the heating")
     assert (nothing.kind, nothing.block, nothing.sources, nothing.profile) == ("none", "", (), "privacy")
+
+
+def test_active_memory_of_a_page_with_links_and_pictures_is_plain_text(store: Store) -> None:
+    """Embeds go, links keep their words, in the reminder as in the answer of research (D23)."""
+    remember(store, "acme")
+    put_page(store, "notes/a.md", "a **[[Devices/T1|thermostat]]** ![[plan.png]] of [Kvist](kvist.md)", status="active")
+    plain = "The heating of the lake house is controlled by a thermostat of Kvist."
+    assert f"- {plain} (notes/a.md)" in recalled(store).block
+    with store.connect("server") as connection:
+        request = ResearchRequest(question=PROMPT)
+        page = research(connection, "acme", request, Settings(), date(2026, 5, 1)).answer.research
+    assert f"- {plain}" in page.body
 
 
 DENIED = {

@@ -59,6 +59,18 @@ def test_the_sections_of_a_profile_in_their_order(store: Store) -> None:
     assert waken(store, project="../%").sources == ("core/user.md", "core/active.md")
 
 
+@pytest.mark.parametrize(
+    "path", ["Projects/Battery v2.md", "Projects/Battery v2/state.md", "projects/battery v2/Battery V2.md"]
+)
+def test_wake_tells_the_project_of_a_vault(store: Store, path: str) -> None:
+    """Names of files in a vault have capitals and spaces, and a project is often one page (D14)."""
+    remember(store, "acme")
+    put_document(store, path, "# Battery v2\n\nWaits for the keys.\n", type="project")
+    told = waken(store, project="battery v2")
+    assert (told.sources, "## Project" in told.block) == ((path,), True)
+    assert "## Project" not in waken(store, project="battery").block
+
+
 def test_a_memory_is_told_until_it_ends(store: Store) -> None:
     """One that holds until a day to come does; one that has ended in the world does not, retired or not."""
     now = datetime.now(UTC)

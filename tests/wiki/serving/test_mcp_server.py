@@ -14,6 +14,7 @@ from slowwave.wiki.serving import mcp_server
 from slowwave.wiki.serving.answering import Answering, Door
 from slowwave.wiki.serving.calls import CALLS
 from slowwave.wiki.serving.http_app import http_app
+from slowwave.wiki.serving.tokens import SCOPES
 from tests.memories import ask
 from tests.snapshots import uid
 from tests.wiki.serving import HERE, OPEN, mcp_over_http, token_of
@@ -44,7 +45,7 @@ async def test_an_agent_wakes_and_says_what_it_used(acme: Store, mode: str) -> N
 @BOTH
 async def test_tools_are_the_calls_with_the_schemas_of_their_models(acme: Store, mode: str) -> None:
     """Names with underscores, one description each, what a token may; and nothing that only repeats a name."""
-    everything = token_of(acme, "acme", "read", "write", "propose", "approve")
+    everything = token_of(acme, "acme", *SCOPES)
     async with mcp_over_http(acme, token=everything, mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert set(tools) == {call.tool for call in CALLS.values()}
@@ -62,15 +63,15 @@ async def test_tools_are_the_calls_with_the_schemas_of_their_models(acme: Store,
 
 READS = (
     *("wake", "active_memory", "search", "get", "link", "claims", "history", "public_artifacts", "status", "profiles"),
-    *("memory_proposals_list", "memory_proposal"),
+    *("memory_proposals_list", "memory_proposal", "nights"),
 )
-ADDS = ("research", "recall_event", "memory_proposals")
+ADDS = ("research", "recall_event", "memory_proposals", "dream_now")
 REPLACES = ("session_ingest", "memory_write", "write", "purge", "memory_proposal_apply", "memory_proposal_reject")
 
 
 async def test_what_a_tool_does_to_memory_is_what_its_annotations_say(acme: Store) -> None:
     """A client asks a person before what replaces or deletes: every tool, so that a new one has to say what it does."""
-    everything = token_of(acme, "acme", "read", "write", "propose", "approve")
+    everything = token_of(acme, "acme", *SCOPES)
     async with mcp_over_http(acme, token=everything) as client:
         tools = (await client.list_tools()).tools
     told = {t.name: (t.annotations.read_only_hint, t.annotations.destructive_hint) for t in tools if t.annotations}

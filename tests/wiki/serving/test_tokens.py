@@ -82,13 +82,13 @@ def test_an_endless_or_dead_token_is_not_made(store: Store, days: int) -> None:
         new_token(connection, "acme", ["read"], days * DAY)
 
 
-def test_whoever_starts_a_server_of_his_own_may_all_but_approve_or_what_his_token_says(store: Store) -> None:
+def test_local_caller_may_neither_approve_nor_request_nights_without_a_token(store: Store) -> None:
     """One of another namespace, or that is over, opens nothing; no repr shows it."""
     remember(store, "acme")
     remember(store, "rival")
     with store.connect("owner") as connection:
         token = new_token(connection, "acme", ["read"], DAY)
-        assert local_caller(connection, "acme").scopes == set(SCOPES) - {"approve"}
+        assert local_caller(connection, "acme").scopes == set(SCOPES) - {"approve", "night"}
         found = local_caller(connection, "acme", token)
         assert (found.scopes, found.token, token in repr(found)) == ({"read"}, token, False)
         for namespace, brought in (("rival", token), ("acme", token[:-1]), ("nowhere", "")):
