@@ -80,7 +80,7 @@ def build_summary(scores: dict[str, Score]) -> Part:
     """Build the table with a row for each system."""
     header = [
         *("system", "changes found", "ended unasked", "asked", "wrong unasked changes", "questions", "wrong questions"),
-        *("answers before", "after", "if answered", "tokens before", "after", "seconds"),
+        *("answers before", "after", "if answered", "tokens before", "after", "CPU s"),
     ]
     rows = [
         [
@@ -96,13 +96,13 @@ def build_summary(scores: dict[str, Score]) -> Part:
             _share(one.answered_if_reviewed, one.to_answer),
             f"{one.tokens_before:,}",
             f"{one.tokens_after:,}",
-            f"{one.seconds:.0f}",
+            f"{one.cpu_seconds:.0f}",
         ]
         for name, one in scores.items()
     ]
     says = (
         f"Answers are the share of questions whose {FOUND_AMONG} best live texts present every right claim and none that is over. If "
-        "answered counts them as if a person had ended the changes that the system asked about. Seconds are those of maintenance."
+        "answered counts them as if a person had ended the changes that the system asked about. Seconds are CPU seconds of maintenance in this process."
     )
     return Part("Systems", says, header, rows)
 

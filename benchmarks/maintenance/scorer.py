@@ -43,7 +43,7 @@ class Score:
     answered_if_reviewed: int = 0
     tokens_before: int = 0
     tokens_after: int = 0
-    seconds: float = 0.0
+    cpu_seconds: float = 0.0
     outcomes: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     """(kind of thread, phrasing, relation, ``ended``, ``asked`` or ``missed``) → changes."""
     errors: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -71,9 +71,9 @@ def score_history(history: History, system: MemorySystem) -> Score:
     """Load one history, maintain it once, and compare the result with the labels."""
     system.load(history.statements)
     before = list(system.live())
-    began = time.perf_counter()
+    began = time.process_time()
     system.maintain()
-    result = Score(seconds=time.perf_counter() - began)
+    result = Score(cpu_seconds=time.process_time() - began)
     after, questions = list(system.live()), list(system.questions())
     _count_changes(history, result, after, questions)
     _count_questions(history, result, questions)

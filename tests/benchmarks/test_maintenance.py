@@ -150,7 +150,7 @@ def test_score_of_delete_randomly_ends_about_its_share() -> None:
     result = score(HISTORIES, DeleteRandomly)
     assert SHARE / 2 < result.ended / result.changes < SHARE * 2
     assert result.wrong_changes > result.ended
-    assert result.to_json() == score(HISTORIES, DeleteRandomly).to_json() | {"seconds": result.to_json()["seconds"]}
+    assert result.to_json() == score(HISTORIES, DeleteRandomly).to_json() | {"cpu_seconds": result.to_json()["cpu_seconds"]}
 
 
 def test_score_of_an_oracle_finds_all_changes_and_improves_answers() -> None:
@@ -208,7 +208,7 @@ def test_program_measures_a_named_adapter(monkeypatch: pytest.MonkeyPatch, capsy
     program.main()
     printed = json.loads(capsys.readouterr().out)
     assert printed == {
-        "keep newest": score(generate(2, 0), KeepNewest).to_json() | {"seconds": pytest.approx(0, abs=5)}
+        "keep newest": score(generate(2, 0), KeepNewest).to_json() | {"cpu_seconds": pytest.approx(0, abs=5)}
     }
 
 
