@@ -102,7 +102,7 @@ def build_summary(scores: dict[str, Score]) -> Part:
     ]
     says = (
         f"Answers are the share of questions whose {FOUND_AMONG} best live texts present every right claim and none that is over. If "
-        "answered counts them as if a person had ended the changes that the system asked about. Seconds are CPU seconds of maintenance in this process."
+        "answered counts them as if a person had ended the changes that the system asked about. CPU seconds are those of maintenance."
     )
     return Part("Systems", says, header, rows)
 

@@ -150,7 +150,9 @@ def test_score_of_delete_randomly_ends_about_its_share() -> None:
     result = score(HISTORIES, DeleteRandomly)
     assert SHARE / 2 < result.ended / result.changes < SHARE * 2
     assert result.wrong_changes > result.ended
-    assert result.to_json() == score(HISTORIES, DeleteRandomly).to_json() | {"cpu_seconds": result.to_json()["cpu_seconds"]}
+    assert result.to_json() == score(HISTORIES, DeleteRandomly).to_json() | {
+        "cpu_seconds": result.to_json()["cpu_seconds"]
+    }
 
 
 def test_score_of_an_oracle_finds_all_changes_and_improves_answers() -> None:
