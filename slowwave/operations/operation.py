@@ -147,7 +147,7 @@ def with_coverage(report: Report, compares: Compares | None, snapshot: Snapshot)
     sentence = (
         f"Only {held:,} of {live:,} {compares.rows} have a vector; the others were not compared by it."
         if held
-        else f"None of {live:,} {compares.rows} has a vector, so none was compared by it."
+        else f"None of {live:,} {compares.rows} has a vector, so none was compared by meaning."
     )
     return replace(
         report,

@@ -27,20 +27,20 @@ CONTRADICTIONS = AUDITS["contradictions"].compares
 
 def test_only_active_memories_with_a_text_count():
     """A blank memory never gets a vector, and an archived one needs none."""
-    assert PLANNERS["dedupe_memories"].compares == MEMORIES
+    assert PLANNERS["consolidate_clusters"].compares == MEMORIES
     assert [covered(snapshot(*seen), MEMORIES) for seen in ((), ("a", "c"), ("a", "d"))] == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_who_goes_by_vectors_alone_is_blind_without_any():
     """An empty namespace is not: there is nothing to see."""
-    report = blind("dedupe_memories", MEMORIES, snapshot())
+    report = blind("consolidate_clusters", MEMORIES, snapshot())
     assert report is not None
     assert (report.skipped, report.numbers) == (
         "no_vectors",
         {"memories with a vector": 0, "memories without a vector": 2},
     )
-    assert blind("dedupe_memories", MEMORIES, snapshot("a")) is None
-    assert blind("dedupe_memories", MEMORIES, make_snapshot()) is None
+    assert blind("consolidate_clusters", MEMORIES, snapshot("a")) is None
+    assert blind("consolidate_clusters", MEMORIES, make_snapshot()) is None
     assert blind("contradictions", CONTRADICTIONS, snapshot()) is None
 
 

@@ -233,14 +233,15 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         "slowwave.operations.planners.dedupe_memories:dedupe_memories",
         """Propose to merge memories that state the same; the survivor keeps its text and gets the tags, sources and counts.
 
-        They must have kind, scope, subject, author and audience in common and be near the survivor; events must also lie within the window.
+        They must have kind, scope, subject, author and audience in common and be near the survivor, or have equal texts, which needs no
+        vectors; events must also lie within the window.
         Memories that contradict each other, or differ in a number, a date or a negation, are never merged, and a pinned memory is never
         absorbed.
         """,
         reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
         after=("supersede_facts",),
         permits=(Permit("merge_rows", {"memories"}, retires=None, tidies=True),),
-        compares=MEMORIES,
+        compares=replace(MEMORIES, alone=False),
         khora=("cluster_events", "chronicle_event_clustering"),
         planted=("duplicate events",),
         options=DedupeMemoriesOptions,

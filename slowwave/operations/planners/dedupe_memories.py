@@ -123,9 +123,9 @@ def at_any_time(
     """Return near pairs at any distance in time; the first row is the one that may absorb the other.
 
     A pair may occur in both directions. Copies of a text (equal keys) are led by the one of the lowest ``rank`` (n,), which has a cosine
-    of 1 with them. Only leaders are compared, and what is near a leader is near its copies. Texts are compared only if their figures are
-    equal. Cost: that of ``pairs_above`` in each block; if more than about ``FEW`` pairs are near, that of ``neighbours``, and pairs
-    beyond these are left out.
+    of 1 with them, also without a vector (a place of -1). Only leaders are compared, and what is near a leader is near its copies. Texts
+    are compared only if their figures are equal. Cost: that of ``pairs_above`` in each block; if more than about ``FEW`` pairs are near,
+    that of ``neighbours``, and pairs beyond these are left out.
     """
     figures = pa.array([figures_of(text) for text in texts], pa.large_string())
     block = _packed(blocks(live), _codes(figures))
@@ -138,6 +138,7 @@ def at_any_time(
     behind = np.flatnonzero(leader != np.arange(len(leader)))
     found: list[Pairs] = [(leader[behind], behind, np.ones(len(behind), np.float32))]
     leaders = order[first]
+    leaders = leaders[places[leaders] >= 0]
     leaders = leaders[np.argsort(block[leaders], kind="stable")]
     size = np.bincount(block[leaders], minlength=1)
     few = size * (size - 1) // 2 <= _FEW
@@ -375,13 +376,14 @@ def _clusters(
     places = vectors.rows_of(live["id"].combine_chunks()) if len(live) else np.empty(0, np.int64)
     silent = pc.equal(live["text"], "").to_numpy().astype(bool)
     started = live["valid_from"].is_valid().to_numpy().astype(bool)
-    usable = (places >= 0) & ~silent & (started | (rule.window_days is None))
+    copied = _is_copied(live["text"])
+    comparable = (places >= 0) | (copied & (rule.window_days is None))  # equal texts need no vector
+    usable = comparable & ~silent & (started | (rule.window_days is None))
     numbers[f"{rule.name} memories without a vector"] = int((places < 0).sum())
     numbers[f"{rule.name} memories without a text"] = int(silent.sum())
     if rule.window_days is not None:
         numbers[f"{rule.name} memories without a start"] = int((~started).sum())
-    live, places = live.filter(pa.array(usable)), places[usable]
-    copied = _is_copied(live["text"])
+    live, places, copied = live.filter(pa.array(usable)), places[usable], copied[usable]
     live = live.append_column("meant", as_meant(live, copied, settings))
     told = texts_without_small_talk(live, "meant")
     chatty = pc.not_equal(live["meant"], told)

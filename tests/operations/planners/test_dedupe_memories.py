@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tracemalloc
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from itertools import combinations
 from random import Random
@@ -18,7 +19,7 @@ from slowwave.changes.simulate import simulate
 from slowwave.operations import PLANNERS, Proposal, permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
-from slowwave.snapshots.snapshot import Snapshot
+from slowwave.snapshots.snapshot import Snapshot, Vectors
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 dedupe_memories = PLANNERS["dedupe_memories"]
@@ -143,6 +144,31 @@ def test_a_memory_without_a_vector_or_a_text_is_counted_and_left_alone() -> None
     assert found.report.numbers["event memories without a vector"] == 2
     _, silent = propose(event("a", text=""), event("b", text=""))
     assert (silent.items, silent.report.numbers["event memories without a text"]) == ((), 2)
+
+
+def test_equal_texts_merge_without_vectors_and_similar_ones_do_not() -> None:
+    """Beside rows with vectors as well; a copy without a vector is no partner of what is near its text."""
+    rows = [
+        event(name, None, text, kind="semantic")
+        for name, text in (
+            ("a", "Ana has a cat."),
+            ("b", "Ana has a cat"),
+            ("c", "Ana has one cat."),
+            ("d", "Ben has a dog."),
+        )
+    ]
+    snapshot = told(*rows)
+    bare = replace(snapshot, vectors={**snapshot.vectors, "memory_vectors": Vectors.empty("")})
+    (pair,) = merged(dedupe_memories(make_inputs(bare))).items()
+    assert {pair[0], *pair[1]} == {"a", "b"}
+    some = told(*rows[2:], *rows[:2])
+    held = {uid("c"): HERE, uid("d"): at(80)}
+    mixed = make_snapshot(
+        memories=some.table("memories").to_pylist(),
+        memory_versions=some.table("memory_versions").to_pylist(),
+        vectors={"memory_vectors": held},
+    )
+    assert merged(dedupe_memories(make_inputs(mixed))) == {pair[0]: pair[1]}
 
 
 @pytest.mark.parametrize(
