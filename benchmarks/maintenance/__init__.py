@@ -1,0 +1,1 @@
+"""A benchmark of memory maintenance that any memory system can take part in: see ``benchmarks.maintenance.__main__``."""
