@@ -79,7 +79,7 @@ def sides_of(first: dict[str, object], second: dict[str, object]) -> tuple[Confl
             "because it weighs more, although it is older",
         ),
     ],
-    ids=["no longer", "since", "no dates", "dates before words", "pinned", "older and weightier"],
+    ids=["now and no longer", "since", "no longer", "no dates", "dates before words", "pinned", "older and weightier"],
 )
 def test_side_that_stays_follows_dates_then_words_of_change_and_says_why(
     first: dict[str, object], second: dict[str, object], winner: str, side: str
