@@ -56,7 +56,10 @@ def test_the_demo_is_found_planned_applied_once_and_taken_back(demo: Store, name
     second = run_night(demo, namespace, now=now)
     assert second.plan is not None
     deferred = {row for i in night.plan.deferred_items for row in i.mutation.row_ids()}
-    assert {row for i in second.plan.items for row in i.mutation.row_ids()} <= deferred
+    pages = [
+        i for i in second.plan.items if i.operation == "compile_pages"
+    ]  # as of before the apply, nothing was promoted
+    assert {row for i in second.plan.items if i not in pages for row in i.mutation.row_ids()} <= deferred
     if namespace == NAMESPACES[0]:  # the same code for all three, and a night of seconds
         later = run_night(demo, namespace)
         assert later.plan is not None
