@@ -17,7 +17,7 @@ from slowwave.errors import NoAnswer, StoreError
 from slowwave.models.embedding_models import INSTALL_MINILM, MINILM_MODEL, STATIC_MODEL, minilm_is_installed
 from slowwave.store.connect import Store
 from slowwave.store.logins import ROLES, SET_IS_GRANTED, Connection, excess, lacking, unsafe_definers
-from slowwave.store.migrate import pending_migrations
+from slowwave.store.migrate import MAKE_UTF8, other_encoding, pending_migrations
 from slowwave.store.namespaces import unknown_namespace
 from slowwave.store.settings import Settings
 from slowwave.store.tables import DERIVED_COLUMNS, EXPORTED, VECTORS, metadata, namespaces
@@ -209,6 +209,8 @@ def _server(connection: Connection) -> list[Diagnosis]:
                 "Upgrade the server, or point SLOWWAVE_DATABASE_URL at another one.",
             )
         )
+    if encoding := other_encoding(connection):
+        found.append(Diagnosis(f"The database is encoded in {encoding}, so it cannot hold every text.", MAKE_UTF8))
     row = connection.execute(_PGVECTOR).fetchone()
     available, created = row or (None, None)
     if not available:

@@ -121,6 +121,17 @@ def _config() -> Config:
     return config
 
 
+MAKE_UTF8: Final = (
+    "Make one in UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0, and set SLOWWAVE_DATABASE_URL to it."
+)
+
+
+def other_encoding(connection: psycopg.Connection[Any]) -> str:
+    """Return the encoding of a database if it is not UTF8, else an empty string."""
+    encoding = connection.info.parameter_status("server_encoding") or "UTF8"
+    return "" if encoding == "UTF8" else encoding
+
+
 def migrate(store: Store) -> list[str]:
     """Create roles, run pending migrations and build the search indexes of registered models, in one transaction.
 
@@ -133,6 +144,11 @@ def migrate(store: Store) -> list[str]:
     from sqlalchemy.pool import NullPool
 
     pending = pending_migrations(store)  # it reports if a database is not reachable, or is of a newer version
+    with store.connect("owner") as session:
+        if encoding := other_encoding(session):
+            raise StoreError(
+                f"The database is encoded in {encoding}, so it cannot hold every text. {MAKE_UTF8} Nothing was changed."
+            )
     engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
     try:
         with engine.begin() as connection:

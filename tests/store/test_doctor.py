@@ -53,6 +53,21 @@ def test_an_empty_database_lacks_pgvector_and_migrations(postgres: server.Server
     assert "Migrations are pending: 0001_initial" in found
 
 
+@pytest.mark.usefixtures("database")
+def test_a_database_of_another_encoding_is_refused_in_a_sentence(postgres: server.Server) -> None:
+    """SQL_ASCII is what initdb makes where no locale is set."""
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute("CREATE DATABASE t_ascii ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0")
+    store = Store(postgres.url("t_ascii"))
+    try:
+        assert "encoded in SQL_ASCII" in _findings(store)
+        with pytest.raises(StoreError, match="ENCODING 'UTF8'"):
+            migrate(store)
+    finally:
+        with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+            admin.execute("DROP DATABASE t_ascii WITH (FORCE)")
+
+
 def test_a_migration_that_cannot_run_says_so_and_leaves_nothing(postgres: server.Server) -> None:
     """A login that may not create extensions: one sentence, and the database is as empty as before."""
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
