@@ -544,6 +544,11 @@ def sign(
             )
         yes = [*found.yes, *(found.decided if include_decided else ())]
         no = [(s, drafts[s.id].note or UNEXPLAINED) for s in found.no]
+        if not yes and not no and found.decided:
+            raise Refused(
+                f"There is nothing to sign: no question is answered, and the items of plan {plan.plan_hash[:12]} that need no answer are "
+                "left out. Answer a question, or sign those items too."
+            )
         if not yes and not no:
             raise Refused(
                 f"There is nothing to sign: nobody said yes or no of an item of plan {plan.plan_hash[:12]} that waits, and it has none "

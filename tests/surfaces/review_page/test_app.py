@@ -160,7 +160,7 @@ def test_sign_page_lists_each_item_it_approves_and_leaves_out_with_its_changes(s
     assert re.search(r"dedupe_entities · merge · low risk(</bdi>)? · 101–200 of 260", html)
     assert "Approving them answers no question: 13 questions stay open." in html
     assert html.count('<div class="lines">') == len(plan.items), "each item is listed with its changes"
-    assert "260 items that planners decided" in html
+    assert "260 items that need no answer" in html
     assert post(browser, path).status_code == 303
     assert ask(store, "SELECT cardinality(item_ids) FROM night.approvals") == [(1,)]
 
