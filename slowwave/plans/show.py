@@ -385,14 +385,27 @@ def state_change(mutation: Mutation) -> str:
     states = [w for w in mutation.writes if w.cell.column == "state" and w.cell.table == mutation.table]
     if mutation.kind != "set_state" or len(mutation.rows) != 1 or not states or states[0].value == "active":
         return ""
-    place, stored = mutation.rows[0].external_id or "", mutation.physical
-    if is_place(place):
-        return f"It leaves its file ({place}), and no search returns it. `slowwave undo` puts it back there."
-    if stored and stored.deletes:
-        return "It is deleted from the connected store. `slowwave undo` puts it back."
-    if stored:
-        return "The connected store marks it as ended, and no search returns it. `slowwave undo` removes the mark."
+    if foreign := foreign_end(mutation, mutation.rows, "It"):
+        return foreign
     return f"No search returns it any more (state {states[0].seen} → {states[0].value}). It stays stored."
+
+
+def foreign_end(mutation: Mutation, ended: Sequence[Row], who: str) -> str:
+    """Describe what becomes of rows that end in a connected folder or table; empty for a store of Slowwave's own."""
+    stored, places = (
+        mutation.physical,
+        [row.external_id for row in ended if row.external_id and is_place(row.external_id)],
+    )
+    if places:
+        more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
+        return (
+            f"{who} leaves its file ({places[0]}{more}), and no search returns it. `slowwave undo` puts it back there."
+        )
+    if stored and stored.deletes:
+        return f"{who} is deleted from the connected store. `slowwave undo` puts it back."
+    if stored:
+        return f"{who} is marked as ended in the connected store, and no search returns it. `slowwave undo` removes the mark."
+    return ""
 
 
 @dataclass(slots=True)

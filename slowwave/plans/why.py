@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Final, cast
 
 from slowwave.changes.cells import VERSION, Value
-from slowwave.changes.mutation import ERASURES, Mutation
+from slowwave.changes.mutation import ERASURES, Mutation, Row
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import NO_NAMES, ItemOutcome, find_outcome, instant, seen_words
 from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, question
-from slowwave.plans.show import changes, state_change
+from slowwave.plans.show import changes, foreign_end, state_change
 from slowwave.plans.waterfall import Step, one_in, percent, steps
 from slowwave.plans.writings import KINDS, NO_UNDO, about, writing
 from slowwave.text.quotation import quotable
@@ -212,7 +212,7 @@ def _change(mutation: Mutation, where: str) -> str:
         state = f" Its state would become {states[0]}." if states else ""
         return f"The text of {who} would change. The text that it has now stays on record.{state}"
     if mutation.kind == "invalidate_rows":
-        return f"{who[0].upper()}{who[1:]} would end, and nothing replaces {'it' if rows < 2 else 'them'}. What ends stays on record."
+        return f"{who[0].upper()}{who[1:]} would end, and nothing replaces {'it' if rows < 2 else 'them'}. {_ends(mutation, mutation.rows)}"
     if mutation.kind == "filter_references":
         return f"The references of {who} to rows that are gone would be removed."
     if mutation.kind == "set_vector":
@@ -242,8 +242,14 @@ def _stays_on_record(item: Item) -> str:
         gone = "points" if len(mutation.absorb) == 1 else "point"
         row = "The other row stays" if len(mutation.absorb) == 1 else "The other rows stay"
         kept = _KEPT.get(mutation.table, "keeps all that they say")
+        if foreign := foreign_end(mutation, mutation.absorb, "The other row"):
+            return f"The row that stays {kept}. {foreign}"
         return f"The row that stays {kept}. {row} on record and {gone} to it."
-    return "What ends stays on record." if mutation.kind == "invalidate_rows" else ""
+    return _ends(mutation, mutation.rows) if mutation.kind == "invalidate_rows" else ""
+
+
+def _ends(mutation: Mutation, ended: Sequence[Row]) -> str:
+    return foreign_end(mutation, ended, "What ends") or "What ends stays on record."
 
 
 def _joined(item: Item) -> str:

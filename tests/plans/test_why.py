@@ -131,6 +131,23 @@ def test_sentence_of_an_item_without_two_sides_states_in_plain_words_what_change
     ]
 
 
+def test_what_ends_in_a_connected_folder_leaves_its_file() -> None:
+    row = Row(uid("m"), "crew.md, line 7")
+    ending = Mutation(
+        "invalidate_rows",
+        "memories",
+        writes=(Write(Cell("memories", uid("m"), "valid_to"), "now", None),),
+        rows=(row,),
+    )
+    sentence = why(Item("an_operation", "review", ending)).sentence
+    assert "leaves its file (crew.md, line 7)" in sentence
+    assert "stays on record" not in sentence
+    rows = [{"id": uid(n), "kind": "event", "subject": "Crane", "external_id": f"crew.md, line {n}"} for n in "45"]
+    (mutation,) = merge_memories(make_snapshot(memories=rows), [Alike(uid("4"), (uid("5"),))])
+    sentence = why(Item("dedupe_memories", "merge", mutation, {"names": ["It stopped.", "It had stopped."]})).sentence
+    assert "The other row leaves its file (crew.md, line 5)" in sentence
+
+
 def test_an_item_without_a_waterfall_shows_its_evidence_and_its_changes() -> None:
     """Every operation has an account."""
     snapshot = make_snapshot(entities=[{"id": uid("x"), "name": "X", "source_chunk_ids": [uid("gone")]}])

@@ -204,7 +204,8 @@ def undo(
         )
     elif result.items:
         say(
-            f"Run {result.run_id} undid {counted(len(result.items), 'item')} of run {result.undo_of} in {result.namespace}."
+            f"Run {result.run_id} undid {counted(len(result.items), 'item')} of run {result.undo_of} in {result.namespace}. Nights do not "
+            f"propose them again while their rows say the same; `{program()} plans reconsider` lets one return."
         )
     else:
         say(f"Nothing of run {result.undo_of} was left to undo; nothing was changed in {result.namespace}.")

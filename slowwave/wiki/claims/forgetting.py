@@ -127,6 +127,11 @@ def _why(request: RememberRequest, found: Resolution) -> str:
     done = "forgotten" if request.action == "forget" else "stored"
     if found.candidates:
         one = found.candidates[0].subject_ref
+        if all(other.subject_ref == one for other in found.candidates):
+            return (
+                f"{request.subject!r} may mean {len(found.candidates)} rows with one name and reference, {one}. Nothing was {done}: let a "
+                "night merge them, or give one of them another name first."
+            )
         also = "" if request.scope is None else f", or a reference of your own, {request.scope}:…, for a new subject"
         return f"{request.subject!r} may mean {_list(found)}. Nothing was {done}: name one by its reference, such as {one}{also}."
     if request.scope == "core" or request.subject.startswith("core:"):
