@@ -258,6 +258,15 @@ def test_dory_a_subject_in_doubt_or_unknown_is_refused_and_nothing_is_stored(acm
         assert "Zora" not in shown(acme, "Zora is late", mode)
 
 
+def test_two_rows_of_one_name_and_reference_are_no_choice(acme: Store) -> None:
+    """To name one by its reference would lead nowhere, so the answer says what to do instead."""
+    remember(acme, "acme", entities=[{"id": id_, "entity_type": "person", "name": "Jonas Weber"} for id_ in "ab"])
+    answer = tell(acme, "Jonas is late.", "Jonas Weber")
+    assert (answer.resolved, answer.result) == ("ambiguous", "rejected")
+    assert "2 rows with one name and reference" in answer.message
+    assert "by its reference" not in answer.message
+
+
 def test_dory_a_canonical_page_is_never_edited_by_day(acme: Store) -> None:
     """With or without ``allow_canonical`` the claim is stored, and the page stays byte for byte what it was."""
     remember(
