@@ -37,7 +37,7 @@ def test_blocks_are_audited_and_never_written(store: Store) -> None:
     assert night.reports["safety_scan"].findings
     assert night.reports["relative_dates"].numbers["relative dates"] == 3
     assert night.proposals["absolutize_dates"].numbers["items"] == 3, "as it would propose"
-    assert night.proposals["dedupe_memories"].skipped == "no_vectors", "blocks have none"
+    assert night.reports["neighbour_graph"].skipped == "no_vectors", "blocks have none"
     with pytest.raises(Refused, match="through Letta's API"):
         let_write(store, "letta_blocks", grant=True)
     assert digest_of(store, "block") == before

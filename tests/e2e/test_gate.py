@@ -255,7 +255,7 @@ def materialize_one_audit(ui: Ui, page: Page) -> None:
     for name in (NAMESPACE, ANNEX):
         page.goto(f"{ui.address}/assets/audit/census?view=partitions&partition={name}")
         expect(page.get_by_role("link", name="night_job")).to_be_visible(timeout=60_000)
-        expect(page.get_by_text("rows in").first).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("are live").first).to_be_visible(timeout=60_000)
     page.get_by_role("button", name="Materialize").first.click(timeout=60_000)
     page.get_by_role("dialog").get_by_role("button", name="Launch 1 run").click(timeout=60_000)
     alone = """query($partition: String!) { assetOrError(assetKey: {path: ["audit", "census"]}) { ... on Asset {

@@ -11,8 +11,8 @@ from slowwave.night.runs import Night
 from slowwave.store.connect import Store
 from tests.memories import ago, remember, unit
 
-ALONE = ("neighbour_graph", "dedupe_memories", "consolidate_clusters")
-BESIDES = ("contradictions", "resolve_conflicts")
+ALONE = ("neighbour_graph", "consolidate_clusters")
+BESIDES = ("contradictions", "dedupe_memories", "resolve_conflicts")
 
 
 def night(store: Store, vectors: int) -> Night:

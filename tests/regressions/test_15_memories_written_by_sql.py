@@ -15,7 +15,7 @@ from tests.memories import ago, ask
 from tests.permitting import approve
 
 SLUG = "agents"
-SAID = ("The deploy key of the billing service is rotated every ninety days.",) * 2
+SAID = ("The deploy key of the billing service isn't shared.", "The deploy key of the billing service is not shared.")
 INDEXES = "SELECT count(*) FROM pg_indexes WHERE indexname LIKE '%%\\_hnsw\\_%%'"
 
 

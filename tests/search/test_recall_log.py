@@ -62,4 +62,4 @@ def test_a_store_that_takes_none_is_a_line_of_the_log(store: Store, caplog: pyte
     log_behind(store, "owner", "gone", [Recalled("secret question")])
     for _ in filter(None, held):
         recall_events._room.release()
-    assert [record.message.partition(":")[2] for record in caplog.records] == [" Refused", " 1000 wait already."]
+    assert [record.message.partition(":")[2] for record in caplog.records] == [" UnknownName", " 1000 wait already."]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowwave.plans.commands import Undecided, argument, undecided
+from slowwave.plans.commands import APPROVER, Undecided, argument, undecided
 from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.nights import show_failures, show_night, with_progress
@@ -112,7 +112,7 @@ def _show_demo(
         say(more.strip())
     if waiting:
         first = argument(waiting[0].namespace)
-        suggest("Review the first plan in a browser", f"{program()} review {first}")
+        suggest("Review the first plan in a browser", f"{program()} review {first} --by {APPROVER}")
         suggest("Show it", f"{program()} plans show {first}")
         suggest("Show its changes row by row", f"{program()} plans diff {first}")
         if waiting[0].failed:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from slowwave.errors import Refused
-from slowwave.plans.commands import approve_command, argument, undecided
+from slowwave.plans.commands import APPROVER, approve_command, argument, undecided
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, latest_plan, no_plan, run_states, shown_state, waiting_plans
 from slowwave.store.connect import Store
@@ -205,7 +205,8 @@ def undo(
     elif result.items:
         say(
             f"Run {result.run_id} undid {counted(len(result.items), 'item')} of run {result.undo_of} in {result.namespace}. Nights do not "
-            f"propose them again while their rows say the same; `{program()} plans reconsider` lets one return."
+            f"propose them again while their rows say the same; `{program()} plans reconsider "
+            f"{argument(result.namespace)} ITEM --by {APPROVER} --reason …` lets one return."
         )
     else:
         say(f"Nothing of run {result.undo_of} was left to undo; nothing was changed in {result.namespace}.")

@@ -318,7 +318,8 @@ class MemoryPages:
                 kept = proposal(connection, namespace, ProposalByIdRequest(id=kept.id))
         if kept.plan_hash is None:
             raise Refused(
-                kept.message or f"The proposal {kept.id[:8]} is stored, and `slowwave proposals plan` makes its plan."
+                kept.message
+                or f"The proposal {kept.id[:8]} is stored, and `slowwave proposals plan {argument(namespace)}` makes its plan."
             )
         if kept.status not in ("pending", "approved"):
             raise Refused(
