@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from slowwave.errors import NotInCorpus, Refused, plain_fault
+from slowwave.plans.commands import argument
 from slowwave.store.namespaces import namespaces, refuse_connected
 from slowwave.surfaces.review_page.desk import Desk, page, visible
 from slowwave.surfaces.review_page.guard import Posted, Reviewer
