@@ -7,6 +7,7 @@ The library and its drivers are imported by the fixtures that need them: a test 
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -82,7 +83,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def every_rule_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every pattern decide without a question, as if all of them were measured well enough."""
+    """Let every pattern decide without a question, as if all of them were measured well enough.
+
+    Two planners keep their own name of the rule. They are imported first, or a test would import them with the patched one for good.
+    """
+    for planner in ("absolutize_dates", "redact_or_quarantine"):
+        importlib.import_module(f"slowwave.operations.planners.{planner}")
     for module in (
         "slowwave.operations.conflicts.decide",
         "slowwave.operations.planners.mark_ended_statements",
