@@ -47,7 +47,7 @@ from slowwave.plans.states import items_text
 from slowwave.plans.waterfall import percent
 from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import Desk, SignedApproval, page
-from slowwave.surfaces.review_page.guard import Entrance, Posted, RequestGuard, Reviewer
+from slowwave.surfaces.review_page.guard import Entrance, RequestGuard, form_of, posted_by, reviewer_of
 from slowwave.surfaces.review_page.memory_pages import MemoryPages
 from slowwave.surfaces.review_page.plan_pages import (
     SAMPLE,
@@ -99,7 +99,7 @@ class SigningPages:
 
     def sign(self, request: Request) -> Response:
         """Sign; where a probe fails, ask again with its reasons, and whether it is right all the same."""
-        plan, form = self._plan(request), _form(request)
+        plan, form = self._plan(request), form_of(request)
         decided, force, note = "include_decided" in form, "force" in form, form.get("note", "")
         if force and not note.strip():
             return self._sign_page(request, "To approve it all the same takes a note that says why.", failed=True)
@@ -108,7 +108,7 @@ class SigningPages:
                 self._desk.store,
                 plan.header.namespace,
                 plan.plan_hash,
-                reviewer=_reviewer(request).name,
+                reviewer=reviewer_of(request).name,
                 permits=permits(),
                 include_decided=decided,
                 force=force,
@@ -123,13 +123,13 @@ class SigningPages:
 
     def signed(self, request: Request) -> Response:
         """Show what was approved and rejected in the session of a plan, and the results of applying it."""
-        plan, name = self._plan(request), _reviewer(request).name
+        plan, name = self._plan(request), reviewer_of(request).name
         approvals, rejected = self._desk.signed(plan.plan_hash)
         drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
         ready = [one for one in approvals if one.ready]
         erased = [one for one in approvals if one.stand and _erases(self._desk.plan(one.plan_hash), one.item_ids)]
         values = {
-            **bar_values(plan, queue(plan, drafts), _reviewer(request)),
+            **bar_values(plan, queue(plan, drafts), reviewer_of(request)),
             "approvals": [_approval(self._desk.store, one, self._desk.plan(one.plan_hash), name) for one in approvals],
             "ready": [one.approval_id for one in ready],
             "ready_items": sum(len(one.item_ids) for one in ready),
@@ -150,7 +150,7 @@ class SigningPages:
     def countersign(self, request: Request) -> Response:
         """Give the second approval to the approvals of others that lack one."""
         plan = self._plan(request)
-        name, note = _reviewer(request).name, _form(request).get("note", "")
+        name, note = reviewer_of(request).name, form_of(request).get("note", "")
         countersign(
             *(self._desk.store, plan.header.namespace, plan.plan_hash), signed_by=name, channel=CHANNEL, note=note
         )
@@ -177,7 +177,7 @@ class SigningPages:
         return RedirectResponse(f"/plans/{plan.plan_hash}/signed", 303)
 
     def _sign_page(self, request: Request, problem: str = "", *, failed: bool = False) -> Response:
-        plan, form = self._plan(request), _form(request)
+        plan, form = self._plan(request), form_of(request)
         session = read_session(self._desk.store, plan.header.namespace, plan.plan_hash)
         plan, drafts, covers = session[0].plan, session[0].drafts, session[0].covers
         found = queue(plan, drafts)
@@ -206,7 +206,7 @@ class SigningPages:
             policies = read_policies(connection, plan.header.namespace)
         values = {
             "rule": rule.sentence() if rule.signatures > 1 or rule.not_author else "",
-            **bar_values(plan, found, _reviewer(request)),
+            **bar_values(plan, found, reviewer_of(request)),
             "learnt": len(learnt_rules(plan, drafts, policies)),
             "problem": problem,
             "failed": failed,
@@ -242,7 +242,7 @@ class SigningPages:
 
     def _approvals(self, plan: StoredPlan, request: Request) -> list[SignedApproval]:
         """Return the approvals that a form names, in its order; raise ``Refused`` for one of another session."""
-        posted: Posted = request.state.posted
+        posted = posted_by(request)
         named = posted.form.get("approval", [""])
         approvals, _ = self._desk.signed(plan.plan_hash)
         found = {one.approval_id: one for one in approvals}
@@ -289,16 +289,6 @@ def _approval(store: Store, one: SignedApproval, plan: StoredPlan, reviewer: str
     }
 
 
-def _reviewer(request: Request) -> Reviewer:
-    return request.state.reviewer
-
-
-def _form(request: Request) -> dict[str, str]:
-    """Return the fields of a form, each with its first value."""
-    posted: Posted = request.state.posted
-    return {name: values[0] for name, values in posted.form.items()}
-
-
 # The page on which a reviewer amends a question: takes members out of a merge, or rewords a proposed text.
 #
 # The result is a separate plan (``slowwave.night.answers``). Its page is shown next, and it is reviewed and approved there.
@@ -331,7 +321,7 @@ class AmendingPages:
             made = split(
                 *(self._desk.store, plan.header.namespace, plan.plan_hash, item),
                 out=out,
-                by=request.state.reviewer.name,
+                by=reviewer_of(request).name,
             )
         except Refused as problem:
             return self._shown(request, item, str(problem))
@@ -345,7 +335,7 @@ class AmendingPages:
             made = edit(
                 *(self._desk.store, plan.header.namespace, plan.plan_hash, item),
                 text=text,
-                by=request.state.reviewer.name,
+                by=reviewer_of(request).name,
             )
         except Refused as problem:
             return self._shown(request, item, str(problem), typed=text)
@@ -359,7 +349,7 @@ class AmendingPages:
             raise Refused("Of that question nothing can be taken out, and it proposes no text. Nothing was changed.")
         drafts = read_drafts(self._desk.store, plan.header.namespace, plan.plan_hash)
         values: Mapping[str, object] = {
-            **bar_values(plan, queue(plan, drafts), request.state.reviewer),
+            **bar_values(plan, queue(plan, drafts), reviewer_of(request)),
             "item": item,
             "title": quotable(title_of(stored)),
             "way": way,
@@ -399,7 +389,7 @@ def _to(made: Amended) -> Response:
 
 
 def _posted_form(request: Request) -> dict[str, list[str]]:
-    posted: Posted = request.state.posted
+    posted = posted_by(request)
     return posted.form
 
 
@@ -442,7 +432,7 @@ class RulePages:
             for rule in learnt_rules(plan, drafts, policies)
         ]
         values = {
-            **bar_values(plan, found, self._reviewer(request)),
+            **bar_values(plan, found, reviewer_of(request)),
             **{"rules": rules, "enough": ENOUGH, "share": f"{AGREED:.0%}", "most": MOST_A_NIGHT},
             "more_eyes": signing.signatures > 1 or signing.not_author,
             "policies": [{"of": one, "says": quotable(_capital(one.says))} for one in reversed(policies)],
@@ -451,33 +441,26 @@ class RulePages:
 
     def accept(self, request: Request) -> Response:
         """Accept a rule in the reviewer's name, with a limit of items per night."""
-        plan, form = self._plan(request), self._form(request)
+        plan, form = self._plan(request), form_of(request)
         limit = form.get("per_night", "")
         if not (limit.isascii() and limit.isdecimal() and len(limit) < 6):
             raise Refused("The limit is a number of items a night. Nothing was accepted.")
-        name = self._reviewer(request).name
+        name = reviewer_of(request).name
         accept_rule(self._desk.store, plan, form.get("key", ""), accepted_by=name, per_night=int(limit))
         return RedirectResponse(f"/plans/{plan.plan_hash}/rules", 303)
 
     def revoke(self, request: Request) -> Response:
         """End a policy of the plan's namespace."""
-        plan, form = self._plan(request), self._form(request)
+        plan, form = self._plan(request), form_of(request)
         revoke_policy(
             *(self._desk.store, plan.header.namespace, form.get("policy", "")),
-            revoked_by=self._reviewer(request).name,
+            revoked_by=reviewer_of(request).name,
             reason=form.get("reason", ""),
         )
         return RedirectResponse(f"/plans/{plan.plan_hash}/rules", 303)
 
     def _plan(self, request: Request) -> StoredPlan:
         return self._desk.plan(str(request.path_params["plan"]))
-
-    def _reviewer(self, request: Request) -> Reviewer:
-        return request.state.reviewer
-
-    def _form(self, request: Request) -> dict[str, str]:
-        posted: Posted = request.state.posted
-        return {name: values[0] for name, values in posted.form.items()}
 
 
 def _capital(sentence: str) -> str:
@@ -517,7 +500,7 @@ class DecidedPages:
             }
             for group in found.look_decided
         ]
-        reviewer: Reviewer = request.state.reviewer
+        reviewer = reviewer_of(request)
         values = {**bar_values(plan, found, reviewer), "groups": groups, "enough": ENOUGH, "like": LIKE}
         return page("decided.html", values)
 
@@ -527,7 +510,7 @@ class DecidedPages:
         Raises ``Refused``, and writes nothing, if the group is not the one that the page showed.
         """
         plan, found = self._read(request)
-        posted: Posted = request.state.posted
+        posted = posted_by(request)
         named = posted.form.get("known_by", [""])[0]
         group = next((g for g in found.look_decided if known_by(g) == named), None)
         if group is None:
@@ -536,7 +519,7 @@ class DecidedPages:
                 "Go back and look again."
             )
         drafts = [NewDraft(id_, _AS[group.verdict], group.note) for id_ in group.items]
-        reviewer: Reviewer = request.state.reviewer
+        reviewer = reviewer_of(request)
         refuse_problem(answer_many(self._desk.store, plan, drafts, by=reviewer.name))
         return RedirectResponse(f"/plans/{plan.plan_hash}", 303)
 
@@ -563,7 +546,7 @@ def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Sta
         waiting = desk.waiting()
         if len(waiting) == 1:
             return RedirectResponse(f"/plans/{waiting[0].plan_hash}", 303)
-        reviewer: Reviewer = request.state.reviewer
+        reviewer = reviewer_of(request)
         return page("plans.html", {"plans": waiting, "reviewer": reviewer.name})
 
     return Starlette(

@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from anyio import move_on_after
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
-from starlette.requests import ClientDisconnect, cookie_parser
+from starlette.requests import ClientDisconnect, Request, cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -283,6 +283,21 @@ class Posted:
 
     form: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     body: dict[str, Any] | None = None
+
+
+def reviewer_of(request: Request) -> Reviewer:
+    """Return who sent a request that the guard admitted."""
+    return request.state.reviewer
+
+
+def posted_by(request: Request) -> Posted:
+    """Return the content of a POST request that the guard admitted."""
+    return request.state.posted
+
+
+def form_of(request: Request) -> dict[str, str]:
+    """Return the fields of a form, each with its first value."""
+    return {name: values[0] for name, values in posted_by(request).form.items()}
 
 
 @dataclass(frozen=True, slots=True)

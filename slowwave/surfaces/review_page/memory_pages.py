@@ -18,7 +18,7 @@ from slowwave.errors import NotInCorpus, Refused, plain_fault
 from slowwave.plans.commands import argument
 from slowwave.store.namespaces import namespaces, refuse_connected
 from slowwave.surfaces.review_page.desk import Desk, page, visible
-from slowwave.surfaces.review_page.guard import Posted, Reviewer
+from slowwave.surfaces.review_page.guard import form_of, reviewer_of
 from slowwave.surfaces.review_page.memory_rows import (
     COUNTED,
     KINDS,
@@ -257,7 +257,7 @@ class MemoryPages:
         return RedirectResponse(f"/plans/{made}/sign", 303)  # such a plan has no questions to answer first
 
     def _propose(self, request: Request, whole: WholeRow) -> str:
-        form = _form(request)
+        form = form_of(request)
         if whole.row.kind == "documents":
             page_change = {
                 "kind": "replace",
@@ -277,7 +277,7 @@ class MemoryPages:
         return self._sealed(request, {"statement": statement}, form.get("reason", ""))
 
     def _forget(self, request: Request, whole: WholeRow) -> str:
-        form, row = _form(request), whole.row
+        form, row = form_of(request), whole.row
         reason = form.get("reason", "")
         if row.kind == "documents" and whole.properties.get("path"):
             gone = {"kind": "forget", "target": str(whole.properties["path"]), "reason": reason}
@@ -291,7 +291,9 @@ class MemoryPages:
             raise Refused(f"{_NO_FORGET[row.kind]} Nothing was planned.")
         by, value = selector
         namespace = self._namespace(request)
-        planned = plan_forgetting(self._desk.store, namespace, by, value, reason=reason, author=_reviewer(request).name)
+        planned = plan_forgetting(
+            self._desk.store, namespace, by, value, reason=reason, author=reviewer_of(request).name
+        )
         return planned.plan_hash
 
     def _sealed(self, request: Request, change: Mapping[str, object], reason: str) -> str:
@@ -306,7 +308,7 @@ class MemoryPages:
         store, namespace = self._desk.store, self._namespace(request)
         try:
             asked = ProposalRequest.model_validate(
-                {"actions": [change], "reason": reason, "agent": _reviewer(request).name}
+                {"actions": [change], "reason": reason, "agent": reviewer_of(request).name}
             )
         except ValidationError as problem:
             _refuse_fault(problem)
@@ -350,7 +352,7 @@ class MemoryPages:
         text = whole.body if kind in ("documents", "pages") else whole.text
         begin, end, marked = _piece(text, request.query_params.get("begin", ""), passage)
         path = row_address(namespace, whole.row)
-        form = _form(request) if problem else {}
+        form = form_of(request) if problem else {}
         values = {
             **_bar(request),
             "namespace": namespace,
@@ -560,16 +562,7 @@ def _is_id(text: str) -> bool:
 
 
 def _bar(request: Request) -> dict[str, object]:
-    return {"reviewer": _reviewer(request).name, "form_token": _reviewer(request).form_token}
-
-
-def _reviewer(request: Request) -> Reviewer:
-    return request.state.reviewer
-
-
-def _form(request: Request) -> dict[str, str]:
-    posted: Posted = request.state.posted
-    return {name: values[0] for name, values in posted.form.items()}
+    return {"reviewer": reviewer_of(request).name, "form_token": reviewer_of(request).form_token}
 
 
 def _refuse_fault(problem: ValidationError) -> NoReturn:

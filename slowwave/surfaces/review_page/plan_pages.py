@@ -39,7 +39,7 @@ from slowwave.plans.states import shown_state
 from slowwave.plans.waterfall import Step, percent, reading
 from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import LONGEST, Desk, fragment, page, rendered, visible
-from slowwave.surfaces.review_page.guard import Posted, Reviewer
+from slowwave.surfaces.review_page.guard import Posted, Reviewer, posted_by, reviewer_of
 
 # The reviewer's choice of questions to see: filters, order and page, as they are in the address.
 
@@ -471,7 +471,7 @@ class PlanPages:
             or next(iter(rows), None)
         )
         values = {
-            **bar_values(plan, found, _reviewer(request)),
+            **bar_values(plan, found, reviewer_of(request)),
             "tally": _tally(plan, answers),
             "chosen": chosen,
             "fields": choices(plan, chosen),
@@ -535,21 +535,21 @@ class PlanPages:
 
     def say(self, request: Request) -> Response:
         """Store verdicts: JSON with ``drafts``, or one verdict from a form, which then opens the next question."""
-        plan, posted = self._plan(request), _said(request)
+        plan, posted = self._plan(request), posted_by(request)
         if posted.body is not None:
             given = posted.body.get("drafts")
             if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict):
                 item, name, note = (str(given[0].get(key, "")) for key in ("item", "verdict", "note"))
                 if name == "note":
-                    note_answer(self._desk.store, plan, item, note, by=_reviewer(request).name)
+                    note_answer(self._desk.store, plan, item, note, by=reviewer_of(request).name)
                     return JSONResponse({"saved": 1})
-                done = answer(self._desk.store, plan, item, name, by=_reviewer(request).name, note=note)
+                done = answer(self._desk.store, plan, item, name, by=reviewer_of(request).name, note=note)
                 return JSONResponse({"saved": 1, **_made(done)})
             drafts = _new_drafts(given)
-            done = answer_many(self._desk.store, plan, drafts, by=_reviewer(request).name)
+            done = answer_many(self._desk.store, plan, drafts, by=reviewer_of(request).name)
             return JSONResponse({"saved": len(drafts), **_made(done)})
         item, verdict, note = (posted.form.get(name, [""])[0] for name in ("item", "verdict", "note"))
-        done = answer(self._desk.store, plan, item, verdict, by=_reviewer(request).name, note=note)
+        done = answer(self._desk.store, plan, item, verdict, by=reviewer_of(request).name, note=note)
         refuse_problem(done)
         return RedirectResponse(f"/plans/{plan.plan_hash}?{_back(posted).query()}", 303)
 
@@ -559,7 +559,7 @@ class PlanPages:
         These are questions from answers that were given to many at once, for example.
         """
         plan = self._plan(request)
-        made = seal_follow_ups(self._desk.store, plan.header.namespace, plan.plan_hash, by=_reviewer(request).name)
+        made = seal_follow_ups(self._desk.store, plan.header.namespace, plan.plan_hash, by=reviewer_of(request).name)
         if not made:
             raise Refused(
                 "No question follows from the answers so far: those that share a row with it are open, or none does."
@@ -568,9 +568,9 @@ class PlanPages:
 
     def undo(self, request: Request) -> Response:
         """Undo the reviewer's last answer and show its question again."""
-        plan, posted = self._plan(request), _said(request)
+        plan, posted = self._plan(request), posted_by(request)
         namespace, hash_ = plan.header.namespace, plan.plan_hash
-        items = undo_last(self._desk.store, namespace, hash_, reviewer=_reviewer(request).name)
+        items = undo_last(self._desk.store, namespace, hash_, reviewer=reviewer_of(request).name)
         if posted.body is None:
             shown = {"item": items[0]} if items else {}
             return RedirectResponse(f"/plans/{hash_}?{_back(posted).query(**shown)}", 303)
@@ -587,7 +587,7 @@ class PlanPages:
         of, least, same = alike(found, request.query_params.get("item", ""), _probability(asked) if asked else None)
         path = f"/plans/{plan.plan_hash}"
         values = {
-            **bar_values(plan, found, _reviewer(request)),
+            **bar_values(plan, found, reviewer_of(request)),
             "label": HEADINGS[of.code],
             "operation": of.operation,
             "item": of.id,
@@ -603,7 +603,7 @@ class PlanPages:
         Raises ``Refused``, and writes nothing, if their number differs from the one that the page showed.
         """
         plan, drafts = self._read(request)
-        form = _said(request).form
+        form = posted_by(request).form
         item, verdict, note, least, count = (
             form.get(name, [""])[0] for name in ("item", "verdict", "note", "at_least", "count")
         )
@@ -614,7 +614,7 @@ class PlanPages:
                 "Nothing was written. Go back and look again."
             )
         drafts = [_new_draft(w.id, verdict, note) for w in same]
-        refuse_problem(answer_many(self._desk.store, plan, drafts, by=_reviewer(request).name))
+        refuse_problem(answer_many(self._desk.store, plan, drafts, by=reviewer_of(request).name))
         return RedirectResponse(f"/plans/{plan.plan_hash}", 303)
 
     def _plan(self, request: Request) -> StoredPlan:
@@ -701,14 +701,6 @@ def bar_values(plan: StoredPlan, found: Queue, reviewer: Reviewer) -> dict[str, 
         "reviewer": reviewer.name,
         "form_token": reviewer.form_token,
     }
-
-
-def _reviewer(request: Request) -> Reviewer:
-    return request.state.reviewer
-
-
-def _said(request: Request) -> Posted:
-    return request.state.posted
 
 
 def _back(posted: Posted) -> Chosen:
