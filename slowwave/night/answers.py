@@ -205,7 +205,7 @@ def _other_sides(of: Item, answer: Otherwise) -> tuple[dict[str, object], Callab
     rest = {
         k: v
         for k, v in item_evidence.items()
-        if k not in ("winner", "loser", "earlier", "later", "winner_id", "equal", "why")
+        if k not in ("winner", "loser", "earlier", "later", "winner_id", "equal", "why", "side")
     }
     if answer == "other":
         evidence = {**rest, "winner": was[1], "loser": was[0], "winner_id": ends[0], "why": _ANSWERED}
@@ -735,7 +735,14 @@ def answer(store: Store, plan: StoredPlan, item: str, name: str, *, by: str, not
     namespace, made = plan.header.namespace, None
     changed = _reopen(store, plan, [item], by=by)
     if chosen.amends:
-        made = answer_otherwise(store, namespace, plan.plan_hash, item, answer=chosen.amends, by=by, note=note)
+        try:
+            made = answer_otherwise(store, namespace, plan.plan_hash, item, answer=chosen.amends, by=by, note=note)
+        except Refused as refused:
+            if str(refused) == _CHANGED and (settled := _settled_by(store, plan, item)):
+                raise Refused(
+                    f"{settled} It ended a row that this question is about: change that answer first."
+                ) from None
+            raise
         _settle(store, namespace, made, item, by=by)
     else:
         draft = NewDraft(item, chosen.verdict, note, alone=name != "no")
@@ -764,12 +771,18 @@ def note_answer(store: Store, plan: StoredPlan, item: str, note: str, *, by: str
     """
     if all(stored.id != item for stored in plan.items):
         raise Refused(f"{item[:64]} is no item of plan {plan.plan_hash[:12]}. Nothing was kept.")
+    settled = _settled_by(store, plan, item)
+    if settled and not note.startswith(settled):
+        note = f"{settled} {note}".strip()
+    add_note(store, plan.header.namespace, plan.plan_hash, item, note, reviewer=by)
+
+
+def _settled_by(store: Store, plan: StoredPlan, item: str) -> str:
+    """Return the sentence that names the answer which settled a question; empty if none did."""
     with store.connect("approver") as connection:
         present = current_drafts(connection, plan.plan_hash, [item]).get(item)
     settled = _SETTLED_BY.match(present.note) if present else None
-    if settled and not note.startswith(settled[0]):
-        note = f"{settled[0]} {note}".strip()
-    add_note(store, plan.header.namespace, plan.plan_hash, item, note, reviewer=by)
+    return settled[0] if settled else ""
 
 
 def _seal_following(

@@ -14,7 +14,15 @@ from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
 from slowwave.plans.conflicts import list_conflicts, resolve_conflict
 from slowwave.plans.ledger import StoredPlan, read_plan
-from slowwave.plans.review.drafts import NewDraft, read_drafts, read_session, reconsider, undo_last, withdraw
+from slowwave.plans.review.drafts import (
+    NewDraft,
+    read_drafts,
+    read_session,
+    reconsider,
+    save_drafts,
+    undo_last,
+    withdraw,
+)
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.surfaces.api.plan import NightPlan
@@ -248,6 +256,25 @@ def test_cluster_of_four_statements_is_settled_in_one_session(store: Store, answ
     for run in reversed(runs):
         undo_run(store, run)
     assert digest(store, "acme") == before
+
+
+def test_a_question_that_an_answer_settled_names_that_answer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other answer may need a row that the earlier one ends: then no change since the plan explains the refusal."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    first, second = plan.questions[:2]
+    note = f"Settled by the answer to item {first.id[:8]}."
+    save_drafts(store, "acme", plan.hash, [NewDraft(second.id, "no", note)], reviewer="mara")
+
+    def changed(*_: object, **__: object) -> None:
+        raise Refused(
+            "A row of it says something else since the plan was made: run the night again. Nothing was changed."
+        )
+
+    monkeypatch.setattr("slowwave.night.answers.answer_otherwise", changed)
+    with pytest.raises(Refused, match=f"Settled by the answer to item {first.id[:8]}.*change that answer first"):
+        plan.answer(second, "other", "mara")
+    with pytest.raises(Refused, match="run the night again"):
+        plan.answer(first, "other", "mara")
 
 
 def test_answer_changed_after_questions_followed_withdraws_them(store: Store) -> None:

@@ -43,6 +43,7 @@ from slowwave.plans.conflicts import list_conflicts
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, read_plan
 from slowwave.plans.outcome import ItemOutcome, OutcomeRow, find_outcome
+from slowwave.plans.questions import NO_SIDE
 from slowwave.plans.review.card import called_rows, card
 from slowwave.plans.review.queue import queue, title_from
 from slowwave.plans.seal import Header, Plan
@@ -263,6 +264,17 @@ def test_outcome_names_the_file_and_line_of_blocks_of_a_folder() -> None:
     assert "“Tea.” (people/bob.md, line 4) stays" in sentence
     assert "f" * 40 not in sentence
     assert rows[1].shown_id == B[:8]
+
+
+def test_outcome_without_a_reason_for_a_side_asks_which_row_holds() -> None:
+    """It still says what a yes does; once decided, it says what was done."""
+    rows = (OutcomeRow(A, "Tea."),), (OutcomeRow(B, "Coffee."),)
+    found = ItemOutcome(*rows, "they state different values", proposed=True, side=NO_SIDE)
+    assert found.sentence() == (
+        "“Tea.” or “Coffee.”? They state different values, and nothing says which is later. "
+        "With yes, “Coffee.” ends when the plan is applied; “Tea.” stays."
+    )
+    assert replace(found, proposed=False).sentence().startswith("“Coffee.” ends ")
 
 
 def test_outcome_ended_sentence_names_the_statement_that_was_made_later() -> None:

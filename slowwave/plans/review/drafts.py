@@ -637,6 +637,11 @@ class SessionPlan:
         """Return what an approval of the answers does with its items."""
         return coverage(self.plan, self.drafts)
 
+    @property
+    def open(self) -> list[StoredItem]:
+        """Return its questions that nobody answered or skipped."""
+        return [s for s in self.covers.left if s.is_question and s.id not in self.drafts]
+
 
 def read_session(store: Store, namespace: str, plan_hash: str) -> list[SessionPlan]:
     """Return a plan and the plans made from its answers, in the order in which they were made.
@@ -646,6 +651,12 @@ def read_session(store: Store, namespace: str, plan_hash: str) -> list[SessionPl
     """
     with store.connect("approver") as connection:
         return _linked(connection, first_plan(connection, find_plan(connection, namespace, plan_hash.strip())))
+
+
+def plan_with_open(store: Store, namespace: str, plan_hash: str) -> StoredPlan | None:
+    """Return the first other plan of a plan's session that has an open question; None if all are answered."""
+    session = read_session(store, namespace, plan_hash)
+    return next((one.plan for one in session if one.open and one.plan.plan_hash != plan_hash), None)
 
 
 def first_plan(connection: Connection, plan_hash: str) -> str:

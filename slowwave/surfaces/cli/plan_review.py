@@ -228,14 +228,11 @@ class _Desk:
 
     def turn_to_open(self) -> bool:
         """Turn to another plan of the session that has an open question; return whether there is one."""
-        from slowwave.plans.review.drafts import read_session
+        from slowwave.plans.review.drafts import plan_with_open
 
-        for one in read_session(self.store, self.namespace, self.plan.plan_hash):
-            open_ = [s for s in one.covers.left if s.is_question and s.id not in one.drafts]
-            if open_ and one.plan.plan_hash != self.plan.plan_hash:
-                self.plan = one.plan
-                return True
-        return False
+        other = plan_with_open(self.store, self.namespace, self.plan.plan_hash)
+        self.plan = other or self.plan
+        return other is not None
 
     def keep(self, items: Sequence[str], verdict: Verdict, note: str = "") -> None:
         """Draft a verdict on items, and turn to the questions that follow."""

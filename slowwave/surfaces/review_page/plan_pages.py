@@ -33,7 +33,7 @@ from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.questions import CODES, HEADINGS, NO_SIDE
 from slowwave.plans.review import SORTS, Sort
 from slowwave.plans.review.card import Card, ComparedLine, MarkedRun, called_rows, card, whole_cell
-from slowwave.plans.review.drafts import Draft, NewDraft, Verdict, read_drafts, read_session, undo_last
+from slowwave.plans.review.drafts import Draft, NewDraft, Verdict, plan_with_open, read_drafts, read_session, undo_last
 from slowwave.plans.review.queue import Queue, State, Waiting, gone_drafts, queue, sides_of, title_of
 from slowwave.plans.states import shown_state
 from slowwave.plans.waterfall import Step, percent, reading
@@ -522,14 +522,21 @@ class PlanPages:
         return page("text.html", values)
 
     def drafts(self, request: Request) -> Response:
-        """Return the verdicts on the questions, the counts, and the number of other questions that look decided by them."""
+        """Return the verdicts on the questions, the counts, and the number of other questions that look decided by them.
+
+        If no question is open, ``next`` is the hash of another plan of the session with an open one, empty if there is none.
+        """
         plan, drafts = self._read(request)
         found = queue(plan, drafts)
         answers = given_answers(self._desk.store, plan, drafts)
+        other = (
+            None if found.counts["open"] else plan_with_open(self._desk.store, plan.header.namespace, plan.plan_hash)
+        )
         return JSONResponse(
             {
                 **{"drafts": _drafts_json(drafts, answers), "counts": found.counts},
                 **{"tally": _tally(plan, answers), "look_decided": looks_decided(found)},
+                "next": other.plan_hash if other else "",
             }
         )
 
@@ -653,7 +660,7 @@ def session_links(store: Store, plan: StoredPlan) -> dict[str, object]:
         "plans": [
             {
                 "plan_hash": one.plan.plan_hash,
-                "open": sum(s.is_question for s in one.covers.left),
+                "open": len(one.open),
                 "made": made(one.plan) if one.of else "",
             }
             for one in session

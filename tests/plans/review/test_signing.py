@@ -82,7 +82,7 @@ def test_reviewers_that_contradict_each_other_are_named_and_nothing_is_signed(re
 
 
 def test_nothing_to_sign_is_refused_and_signing_twice_changes_nothing(review: Review) -> None:
-    with pytest.raises(Refused, match="nothing to sign"):
+    with pytest.raises(Refused, match="nothing to sign: no question is answered"):
         _signed(review, include_decided=False)
     say(review, "mara", _0="yes")
     _signed(review)

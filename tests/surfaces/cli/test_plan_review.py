@@ -9,13 +9,16 @@ from collections.abc import Callable
 
 import pytest
 
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.plans.review.drafts import read_drafts
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli import session
+from slowwave.wiki.forget import plan_forgetting
 from tests.memories import ago, ask, remember
 from tests.night.test_amended_items import people, waiting
 from tests.night.test_answers import LIVE, OPS, towns
+from tests.permitting import approve
 from tests.plans.review.reviews import Review, asking, asking_alike
 from tests.surfaces.cli.conftest import Run
 from tests.surfaces.review_page.planted import plant
@@ -248,6 +251,22 @@ def test_answer_to_all_alike_asks_the_questions_that_follow(
     text = run("plans", "review", "acme", "--by", "mara")[1]
     assert f"Answered {len(plan.questions)}." in text
     assert "These questions follow from your answers" in text
+
+
+def test_undo_does_not_offer_a_run_that_erased_rows(store: Store, run: Run) -> None:
+    plan = towns(store, "Porto", "Lisbon")
+    signed = approve(store, "acme", plan.hash, approver="mara", include_review=True)
+    applied = apply_approval(store, signed.id).run_id
+    remember(
+        store,
+        "acme",
+        memories=[{"id": "m", "kind": "observation", "current_version_id": "v", "valid_from": ago(9)}],
+        memory_versions=[{"id": "v", "memory_id": "m", "ordinal": 1, "content": "Wilhelmina rang."}],
+    )
+    erasing = plan_forgetting(store, "acme", "match", "Wilhelmina").plan_hash
+    apply_approval(store, approve(store, "acme", erasing, approver="mara", force=True, note="Asked for.").id)
+    text = run("undo", applied)[1]
+    assert ("undid 1 item" in text, "still applied" in text) == (True, False)
 
 
 def test_undo_names_the_run_that_is_still_applied_until_memory_is_restored(

@@ -10,13 +10,14 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.plans.gate import set_rule
-from slowwave.plans.review.drafts import NewDraft, save_drafts
+from slowwave.plans.review.drafts import NewDraft, read_drafts, save_drafts
 from slowwave.store.connect import Store
+from slowwave.surfaces.api.plan import plan as plan_of
 from slowwave.surfaces.review_page.app import review_app
 from slowwave.surfaces.review_page.desk import Desk
 from slowwave.surfaces.review_page.guard import Entrance, entrance_of
 from tests.memories import ask
-from tests.night.test_answers import LIVE, towns
+from tests.night.test_answers import LIVE, sides, towns
 from tests.surfaces.review_page.conftest import ORIGIN, Browser, form_token
 from tests.surfaces.review_page.planted import LONG, REORDERED, SCRIPT, SLUG, plant
 
@@ -118,6 +119,9 @@ def test_signed_page_lists_applies_and_undoes_the_plans_made_from_answers_too(st
     first = plan.questions[0].id
     say(browser, plan.hash, **{first: "other"})
     (amended,) = ask(store, "SELECT DISTINCT amended FROM night.review_drafts WHERE amended IS NOT NULL")[0]
+    queue = " ".join(browser.get(path).text.split())
+    made = queue.partition(f"Plan {amended[:12]}</a>")[2].partition("</li>")[0]
+    assert f"“Mara lives in {sides(plan)[0]}” ends" in made, "what the answer made, not what was proposed"
     post(browser, f"{path}/sign", include_decided="yes")
     approvals = ask(store, "SELECT id::text, plan_hash FROM night.approvals ORDER BY recorded_at")
     assert amended in {hash_ for _, hash_ in approvals}
@@ -489,3 +493,21 @@ def test_where_two_have_to_sign_the_page_says_so_and_lets_somebody_else(store: S
         assert post(otto, f"{path}/apply", approval=approval[0]).status_code == 303
     assert "approved by mara, otto" in browser.get(f"{path}/signed").text
     assert ask(store, "SELECT signed_by, channel, note FROM night.countersignatures") == [("otto", "review", "seen")]
+
+
+def test_drafts_name_another_plan_of_the_session_that_has_an_open_question(store: Store, browser: Browser) -> None:
+    """The page leads there once nothing is open here, whichever answer made that plan."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+
+    def following(of: str) -> str:
+        return str(browser.get(f"/plans/{of}/drafts").json()["next"])
+
+    assert following(plan.hash) == "", "questions are open here"
+    made = [one for question in plan.questions for one in plan.answer(question, "both", "mara").follow_ups]
+    assert following(plan.hash) == made[0]
+    while one := following(plan.hash):
+        later = plan_of("acme", plan_hash=one, store=store)
+        later.answer(next(q for q in later.questions if q.id not in read_drafts(store, "acme", one)), "this", "mara")
+    queue = browser.get(f"/plans/{plan.hash}").text
+    assert following(plan.hash) == ""
+    assert '<span data-count="open">0</span> open' in " ".join(queue.split()), "an answered question is no longer open"

@@ -28,7 +28,8 @@ function start(desk) {
   let saving = Promise.resolve();
   let unsaved = 0;
   let failed = false; // an answer was not saved since the link to sign was pressed
-  let follows = ""; // the plan of questions that follow from answers of this page
+  let follows = ""; // a plan of this session with open questions, once this one has none
+  let answered = false; // a question was answered here that was open, so the page may lead on
   let leaving = false; // the page is on its way to another one: what is pressed now is meant for that one
 
   const known = ({ verdict, answer, amended = "" }) => ({ verdict, answer, amended });
@@ -149,13 +150,13 @@ function start(desk) {
       const drafts = [{ item: row.dataset.item, verdict: name, note: text }];
       try {
         const made = await (await ask("POST", `${plan}/drafts`, { drafts })).json();
+        answered ||= Boolean(made.follow_ups) || (name !== "note" && fromServer.get(row.dataset.item)?.verdict === "open");
         const saved = { ...draft, amended: made.amended ?? (name === "note" ? draft.amended : "") };
         fromServer.set(row.dataset.item, saved);
         if (row.dataset.answer === draft.answer) row.dataset.amended = saved.amended;
         if (row === current) pressed();
         if (made.amended || made.follow_ups) cards.delete(row.dataset.item);
         if (made.problem) say(made.problem, true);
-        if (made.follow_ups) follows = made.follow_ups[0];
         if (unsaved === 1) await meanwhile(); // what looks decided now; a burst of answers asks once
       } catch (problem) {
         failed = true;
@@ -201,7 +202,7 @@ function start(desk) {
     busy();
     saving = saving.then(work).finally(() => {
       unsaved -= 1;
-      if (!unsaved && !leaving && follows && !rows.some((one) => one.dataset.verdict === "open")) {
+      if (!unsaved && !leaving && answered && follows && !rows.some((one) => one.dataset.verdict === "open")) {
         leave(`${below}/plans/${follows}`); // the questions that follow from these answers
       }
       busy();
@@ -220,7 +221,7 @@ function start(desk) {
 
   async function meanwhile() {
     try {
-      const { drafts, counts: now, tally: answers, look_decided: alike } = await (await ask("GET", `${plan}/drafts`)).json();
+      const { drafts, counts: now, tally: answers, look_decided: alike, next } = await (await ask("GET", `${plan}/drafts`)).json();
       for (const row of rows) {
         const draft = drafts[row.dataset.item] ?? unanswered;
         const before = fromServer.get(row.dataset.item);
@@ -233,6 +234,7 @@ function start(desk) {
       decided.hidden = alike === 0;
       decided.querySelector("#decided-count").textContent = alike.toLocaleString("en");
       if (unsaved > 1) return; // verdicts that are on their way are counted already
+      follows = next;
       Object.assign(counts, now);
       tally = answers;
       count();
