@@ -184,14 +184,18 @@ def _may_mean(one: str, other: str) -> bool:
 
 
 def relation_of(frame: Sequence[str]) -> str:
-    """Return the words of a frame without its subject: "the captain of … is", "…'s captain is", "… leads the crew of"."""
+    """Return the words of a frame without its subject: "the captain of … is", "…'s captain is", "… leads the crew of".
+
+    A frame of which only the verb would be left is returned whole: "the deadline is".
+    """
     verb = _verb(frame)
     if verb is None:
         return " ".join(("…", *frame[-4:]))
-    if frame[0] == "the" and "of" in frame[2:verb]:
-        return " ".join((*frame[: frame.index("of") + 1], "…", *frame[verb:]))
+    if frame[0] == "the" and (cut := next((n for n in range(2, verb) if frame[n] in _PREPOSITIONS), 0)):
+        return " ".join((*frame[: cut + 1], "…", *frame[verb:]))
     owner = max((n for n, word in enumerate(frame[:verb]) if word.endswith(("'s", "’s"))), default=verb - 1)
-    return " ".join(("…", *frame[owner + 1 :]))
+    rest = frame[owner + 1 :]
+    return " ".join(("…", *rest) if len(rest) > 1 else frame)
 
 
 def beginnings(statements: Sequence[Framed]) -> Iterator[tuple[int, int]]:

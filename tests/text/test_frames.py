@@ -62,6 +62,8 @@ def test_statements_that_may_both_be_true_have_no_other_value(one: str, other: s
 def test_a_relation_has_no_words_of_its_subject() -> None:
     assert relation_of(("the", "head", "of", "the", "kiln", "works", "is")) == "the head of … is"
     assert relation_of(("the", "kiln's", "head", "is")) == "… head is"
+    assert relation_of(("the", "deposit", "for", "the", "tide", "gauge", "is")) == "the deposit for … is"
+    assert relation_of(("the", "first", "deadline", "is")) == "the first deadline is"
     assert relation_of(("ada", "wren", "was", "born", "in")) == "… was born in"
 
 

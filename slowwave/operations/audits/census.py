@@ -129,7 +129,7 @@ def _headline(tables: Sequence[_Count], tokens: int, recalls: int, window: int) 
     """Return the counts of the largest tables that people know, and how much the memories hold."""
     if not tables:
         return "The namespace is empty: there is nothing to count."
-    known = [t for t in tables if t.table not in _VERSIONS][:_HEADLINED]
+    known = [t for t in tables if t.table not in _VERSIONS][:_HEADLINED] or tables[:1]
     live = ", ".join(f"{t.live:,} of {t.rows:,} {t.table.replace('_', ' ')}" for t in known)
     return f"{live} are live; the live memories hold about {tokens:,} tokens; {recalls:,} recalls in {window} days."
 

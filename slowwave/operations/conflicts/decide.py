@@ -51,9 +51,7 @@ class ConflictRows:
     taken_at: datetime
     precedence: tuple[str, ...]
     low: float  # importance under which memories are too slight to ask a person
-    newest_wins: frozenset[str] = (
-        frozenset()
-    )  # relations of which the newest value ends the others, folded; see ``folded_relation``
+    newest_wins: frozenset[str] = frozenset()  # folded names of relations whose newest value ends the others
 
 
 def weighed_columns(table: str) -> tuple[str, ...]:
@@ -215,10 +213,10 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     Of two memories of little importance the newer one wins under any policy (mnemo 2.4). So does a memory that says of itself that it
     replaces the other. Where the namespace says that the newest value of the relation wins, it does, unless both are equally new.
     """
-    if relation := newest_wins(conflict, sides):
+    if name := _named_newest(conflict, sides):
         newest = _keep_newest(conflict, sides)
-        shown = {**newest.evidence, "newest_wins": relation}
-        why = f"In this namespace the newest wins for “{relation}”. {newest.why}"
+        shown = {**newest.evidence, "newest_wins": name}
+        why = f"In this namespace the newest wins for “{name}”. {newest.why}"
         return for_audience(conflict, for_pinned(conflict, replace(newest, why=why, evidence=shown), sides), sides)
     slight, replaces = _slight(conflict, sides), bool(conflict.evidence.get("replaces"))
     used = "keep_newest" if slight or replaces else policy
@@ -240,6 +238,7 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
 
 
 _WEAK: Final = frozenset(("frame", "denial", "preference"))
+"""Rules whose conflicts only a person decides, or a relation that the namespace names in ``newest_wins``."""
 
 FRAMES: Final = "frames"
 """Name under which ``newest_wins`` lists all statements of one form."""
@@ -250,17 +249,24 @@ def folded_relation(name: str) -> str:
     return " ".join(fold(name).replace("_", " ").replace("...", "…").split())
 
 
-def newest_wins(conflict: Conflict, sides: ConflictRows) -> str:
-    """Return the name by which the namespace lets the newest side of this conflict win; empty if it does not."""
+def relations(conflict: Conflict, sides: ConflictRows) -> list[str]:
+    """Return the names of the relation, type or predicate of which two rows state different values; empty if none is known.
+
+    Two memories have the name of the rule that reads them, and that of their frame.
+    """
+    a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
+    if conflict.table != "memories":
+        return [str(a["relationship_type" if conflict.table == "relationships" else "predicate"])]
+    one, two = read_framed(str(a["text"])), read_framed(str(b["text"]))
+    value = other_value(one, two) if one and two else None
+    return [str(name) for name in (conflict.evidence.get("predicate"), value and value.relation) if name]
+
+
+def _named_newest(conflict: Conflict, sides: ConflictRows) -> str:
+    """Return the name by which the namespace lets the newest side of a conflict win; empty if it does not."""
     if not sides.newest_wins or conflict.reason in ("low_similarity", "property_contradiction", "reversed"):
         return ""
-    a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
-    column = {"relationships": "relationship_type", "memory_facts": "predicate"}.get(conflict.table)
-    names = [str(a[column]) if column else str(conflict.evidence.get("predicate", ""))]
-    if conflict.evidence.get("rule") == "frame":
-        framed = read_framed(str(a["text"])), read_framed(str(b["text"]))
-        value = other_value(framed[0], framed[1]) if framed[0] and framed[1] else None
-        names = [value.relation if value else "", FRAMES]
+    names = [*relations(conflict, sides), *([FRAMES] if conflict.evidence.get("rule") == "frame" else [])]
     return next((name for name in names if folded_relation(name) in sides.newest_wins), "")
 
 

@@ -371,17 +371,17 @@ def frame_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     rows = StatementRows.fold(memories, pack(block, codes(keys(memories["text"]))[0], *audience))
     read = [read_framed(text) for text in rows.table["text"].take(pa.array(rows.first)).to_pylist()]
     blocks: defaultdict[int, list[int]] = defaultdict(list)
-    for statement, (framed, of) in enumerate(zip(read, block[rows.first].tolist(), strict=True)):
+    for statement, (framed, number) in enumerate(zip(read, block[rows.first].tolist(), strict=True)):
         if framed is not None:
-            blocks[of].append(statement)
+            blocks[number].append(statement)
     pairs: list[tuple[int, int, OtherValue]] = []
     values: defaultdict[tuple[int, tuple[str, ...]], set[int]] = defaultdict(set)
-    for of, statements in blocks.items():
+    for number, statements in blocks.items():
         framed = [one for n in statements if (one := read[n]) is not None]
         for n, m in beginnings(framed):
             if (value := other_value(framed[n], framed[m])) is not None:
                 pairs.append((statements[n], statements[m], value))
-                values[of, value.frame] |= {statements[n], statements[m]}
+                values[number, value.frame] |= {statements[n], statements[m]}
     when = rows.last()
     many = {
         relation_of(frame)

@@ -138,6 +138,9 @@ def at_any_time(
     behind = np.flatnonzero(leader != np.arange(len(leader)))
     found: list[Pairs] = [(leader[behind], behind, np.ones(len(behind), np.float32))]
     leaders = order[first]
+    held = places.copy()
+    np.maximum.at(held, leader, places)
+    places = np.where(places < 0, held, places)  # a leader without a vector is compared by that of a copy
     leaders = leaders[places[leaders] >= 0]
     leaders = leaders[np.argsort(block[leaders], kind="stable")]
     size = np.bincount(block[leaders], minlength=1)

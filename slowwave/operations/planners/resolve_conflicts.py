@@ -46,6 +46,7 @@ from slowwave.operations.conflicts.decide import (
     judge_conflicts,
     passages,
     read_sides,
+    relations,
     sentence,
     strength,
     why_this_side,
@@ -232,6 +233,7 @@ def _item(
         "winner_id": loss.winner,
         "conflict": {k: v for k, v in conflict.evidence.items() if k != "said"},
         "seen": conflict.seen,
+        **({"relation": named[0]} if (named := relations(conflict, sides)) else {}),
         **{key: _by_side(value, decision.winner) for key, value in decision.evidence.items()},
     }
     equal = (conflict.also_a if decision.winner == "a" else conflict.also_b) if not loss.ended_by else ()

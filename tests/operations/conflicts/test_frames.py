@@ -78,5 +78,7 @@ def test_a_value_that_changed_twice_is_asked_about() -> None:
 
 
 def test_statements_that_held_one_after_the_other_are_no_conflict() -> None:
-    until = TAKEN_AT - timedelta(days=50)
-    assert not found(memory(ADA, valid_to=until), memory(OTTO, 60, valid_from=until))
+    """Both are active: the first holds for ten more days, and the second begins then."""
+    until = TAKEN_AT + timedelta(days=10)
+    assert found(memory(ADA, valid_to=until), memory(OTTO, 3))
+    assert not found(memory(ADA, valid_to=until), memory(OTTO, 3, valid_from=until))

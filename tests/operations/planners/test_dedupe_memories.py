@@ -171,6 +171,25 @@ def test_equal_texts_merge_without_vectors_and_similar_ones_do_not() -> None:
     assert merged(dedupe_memories(make_inputs(mixed))) == {pair[0]: pair[1]}
 
 
+def test_a_leader_without_a_vector_is_compared_by_that_of_a_copy() -> None:
+    """The copy that stays has the most importance and no vector; what differs in a contraction alone still joins it."""
+    rows = [
+        event(name, None, text, kind="semantic", importance=weight)
+        for name, text, weight in (
+            ("a", "The deploy key is not shared.", 0.9),
+            ("b", "The deploy key is not shared", 0.2),
+            ("c", "The deploy key isn't shared.", 0.1),
+        )
+    ]
+    snapshot = told(*rows)
+    bare = make_snapshot(
+        memories=snapshot.table("memories").to_pylist(),
+        memory_versions=snapshot.table("memory_versions").to_pylist(),
+        vectors={"memory_vectors": {uid("b"): HERE, uid("c"): HERE}},
+    )
+    assert merged(dedupe_memories(make_inputs(bare))) == {"a": {"b", "c"}}
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

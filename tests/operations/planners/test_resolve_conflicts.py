@@ -594,6 +594,7 @@ def test_resolve_conflicts_of_two_slight_memories_lets_the_newer_win() -> None:
     assert decided(resolve_conflicts(replace(inputs, settings=low))) != {uid(0): "resolve"}
 
 
+DAYS = ("Monday", "Friday")
 PATRON: list[Row] = [
     {"text": f"The patron of the club is {name}.", "subject": "", "valid_from": since(day)}
     for name, day in (("Ada", 30), ("Otto", 10))
@@ -617,6 +618,17 @@ def test_newest_wins_ends_the_older_value_of_a_named_relation_unasked(names: lis
     assert decided(found(*reversed(PATRON))) == {uid(1): "resolve"}
     assert decided(found({**PATRON[0], "pinned": True}, PATRON[1])) == {uid(1): "review"}
     assert set(decided(found(PATRON[0], {**PATRON[1], "valid_from": since(30)})).values()) == {"review"}
+
+
+@pytest.mark.parametrize("name", ["deadline", "the deadline of … is"])
+def test_newest_wins_for_a_named_relation_whatever_rule_found_the_pair(name: str) -> None:
+    """The rule of relations finds these texts before that of frames; both names of the relation count, and a question shows one."""
+    rows = [{**row, "text": f"The deadline of the build is {day}."} for row, day in zip(PATRON, DAYS, strict=True)]
+    inputs = memories(*rows)
+    (item,) = resolve_conflicts(inputs).items
+    assert (item.decision, item.evidence["relation"]) == ("review", "deadline")
+    named = Settings(operations={"resolve_conflicts": {"newest_wins": [name]}})
+    assert decided(resolve_conflicts(replace(inputs, settings=named))) == {uid(0): "resolve"}
 
 
 def test_newest_wins_for_other_relations_leaves_a_conflict_to_a_person() -> None:
