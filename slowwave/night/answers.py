@@ -20,6 +20,8 @@ from slowwave.changes.simulate import simulate
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations import PLANNERS, Inputs, Proposal, run_planner
+from slowwave.operations.options import ResolveConflictsOptions
+from slowwave.plans.commands import argument
 from slowwave.plans.gate import POLICY, check_name, refuse_state
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
@@ -39,11 +41,12 @@ from slowwave.plans.review.drafts import (
     save_drafts,
     withdraw,
 )
-from slowwave.plans.review.queue import code_of
+from slowwave.plans.review.queue import AlikeQuestions, code_of
 from slowwave.plans.states import find_plan
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
+from slowwave.store.namespaces import namespace_settings
 from slowwave.text.quotation import quotable, quote
 from slowwave.text.screening import counting, screen
 
@@ -761,6 +764,65 @@ def answer_many(store: Store, plan: StoredPlan, drafts: Sequence[NewDraft], *, b
     changed = _reopen(store, plan, [draft.item for draft in drafts], by=by)
     save_drafts(store, plan.header.namespace, plan.plan_hash, drafts, reviewer=by)
     return _seal_following(store, plan, given, None, changed=changed, by=by) if given else AnswerOutcome()
+
+
+def answer_alike(
+    store: Store,
+    plan: StoredPlan,
+    group: AlikeQuestions,
+    verdict: Verdict,
+    *,
+    by: str,
+    checked: Mapping[str, Verdict] | None = None,
+    note: str = "",
+) -> AnswerOutcome:
+    """Answer all questions of a group at once, after the answers to its sample were stored one by one.
+
+    ``checked`` has the reviewer's answer to each question of ``group.sample``; empty if the sample was not checked, and then an approval
+    counts the answer against the caps of the blast radius. If one of ``checked`` differs from ``verdict``, only the answers to the sample
+    are stored, and ``problem`` says so. Raises ``Refused`` for a sample that is not checked completely, and as ``save_drafts`` does.
+    """
+    sample = {w.id for w in group.sample}
+    given: dict[str, Verdict] = dict(checked or {})
+    if verdict not in ("yes", "no") or any(one not in ("yes", "no") for one in given.values()):
+        raise Refused("An answer for a group is yes or no. Nothing was kept.")
+    if not group.items:
+        raise Refused("No question of this group is open any more. Nothing was kept.")
+    if given and given.keys() != sample:
+        raise Refused(
+            f"{len(sample & given.keys()):,} of the {len(sample):,} questions of the sample are checked. Check all of them or none. "
+            "Nothing was kept."
+        )
+    for (
+        item,
+        one,
+    ) in given.items():  # each in a transaction of its own, which is how answers to single questions are known
+        save_drafts(store, plan.header.namespace, plan.plan_hash, [NewDraft(item, one)], reviewer=by)
+    others = sum(one != verdict for one in given.values())
+    if others:
+        done = _seal_following(store, plan, sorted(given), None, changed=False, by=by)
+        kept = (
+            f"{others:,} of the {len(sample):,} questions that you checked have another answer than the group would get. Your answers to "
+            "these are kept, and the rest of the group stays open. Answer it one by one, or check a new sample."
+        )
+        return replace(done, problem=f"{kept} {done.problem}".strip())
+    return answer_many(store, plan, [NewDraft(w.id, verdict, note) for w in group.items], by=by)
+
+
+def newest_wins_command(store: Store, plan: StoredPlan, group: AlikeQuestions) -> str:
+    """Return the command that lets the newest value of a group's relation win in later nights; empty for other groups.
+
+    It keeps the relations that the namespace names already. A person runs it; no answer does.
+    """
+    if group.form is None:
+        return ""
+    namespace = plan.header.namespace
+    with store.connect("reader") as connection:
+        settings = namespace_settings(connection, namespace)
+    known = settings.options("resolve_conflicts", ResolveConflictsOptions).newest_wins
+    relations = list(dict.fromkeys((*known, str(quotable(group.form.relation)))))
+    value = f"operations.resolve_conflicts.newest_wins={json.dumps(relations, ensure_ascii=False)}"
+    return f"slowwave namespace set {argument(namespace)} {argument(value)}"
 
 
 def note_answer(store: Store, plan: StoredPlan, item: str, note: str, *, by: str) -> None:

@@ -35,8 +35,14 @@ from slowwave.text.tokens import suggest_id
 #
 # A part of a plan is simulated on the snapshot on which the plan was made. Items of the plan that were approved before belong to the
 # part, so that several approvals cannot exceed a cap together that one could not exceed. Items that a person forced do not belong to it,
-# because they were decided.
+# because they were decided. Answers that a person gave to single questions, or for a group whose sample they checked, belong to the part
+# but do not count against the caps of the blast radius: a person looked at each of these changes. The approval records them.
 
+_ANSWERED: Final = """
+SELECT jsonb_array_elements_text(a.probes -> 'answered') FROM night.approvals a
+WHERE a.plan_hash = %s AND jsonb_typeof(a.probes -> 'answered') = 'array' AND NOT EXISTS (SELECT 1 FROM night.revocations r
+  WHERE r.approval_id = a.id)
+"""
 _FORCED: Final = """
 SELECT unnest(a.item_ids)::text FROM night.approvals a WHERE a.plan_hash = %s AND a.forced AND NOT EXISTS (SELECT 1
   FROM night.revocations r WHERE r.approval_id = a.id)
@@ -56,9 +62,18 @@ class Judgement:
 
 
 def judge(
-    store: Store, connection: Connection, plan: StoredPlan, chosen: Sequence[StoredItem], permits: Permits
+    store: Store,
+    connection: Connection,
+    plan: StoredPlan,
+    chosen: Sequence[StoredItem],
+    permits: Permits,
+    *,
+    answered: frozenset[str] = frozenset(),
 ) -> Judgement:
     """Judge the ``chosen`` items together with the items of the plan that are already approved.
+
+    The rows of ``answered`` items, and of those that an earlier approval of the plan records as such, do not count against the caps of
+    the blast radius. All other probes judge them like any item.
 
     If these are the items that the night proved, its verdict holds and nothing is simulated; the same applies to a plan without probes. A
     part that cannot be judged needs force, because the verdict of the whole plan says nothing about a part. This happens if the snapshot
@@ -72,7 +87,9 @@ def judge(
     if together == proved or not plan.probes:
         return Judgement(_verdict(plan), {"of": "plan", "items": len(proved)})
     try:
-        return _part(_snapshot(store, plan), plan, [s.item for s in plan.items if s.id in together], permits)
+        earlier = {str(id_) for (id_,) in connection.execute(_ANSWERED, (plan.plan_hash,))} - {s.id for s in chosen}
+        items = [s.item for s in plan.items if s.id in together]
+        return _part(_snapshot(store, plan), plan, items, permits, answered | earlier)
     except (SnapshotError, EmbeddingError, OSError) as problem:
         why = (
             "These items could not be judged by themselves, and what the whole plan passed says nothing of a part: "
@@ -81,7 +98,9 @@ def judge(
         return Judgement((*_verdict(plan), why), {"of": "nothing", "items": len(together), "why": why})
 
 
-def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item], permits: Permits) -> Judgement:
+def _part(
+    snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item], permits: Permits, answered: frozenset[str]
+) -> Judgement:
     from slowwave.plans.probes.radius import prove_subset
     from slowwave.store.configured_models import embedder_for
 
@@ -90,7 +109,9 @@ def _part(snapshot: Snapshot, plan: StoredPlan, items: Sequence[Item], permits: 
     embedder = embedder_for(settings)
     usable = snapshot.vectors["entity_vectors"].model in ("", embedder.model)
     proof = prove_subset(
-        snapshot, items, settings, embedder.embed if usable else None, permits, disclosed=disclosed_losses(plan)
+        *(snapshot, items, settings, embedder.embed if usable else None, permits),
+        disclosed=disclosed_losses(plan),
+        answered=answered,
     )
     return Judgement(proof.needs_force(), {"of": "items", "items": len(items), **proof.to_json()})
 
@@ -261,9 +282,11 @@ def sign_items(
     force: bool = False,
     note: str = "",
     policy: str = "",
+    answered: frozenset[str] = frozenset(),
 ) -> Approval:
     """Write one approval of pending items of a valid, sealed plan, in a transaction that locks it (``lock_plan``).
 
+    ``answered`` are those of the items that a person answered one by one, or as a group whose sample they checked (``judge``).
     ``policy`` is the id of the accepted policy that gives the approval (``slowwave.plans.policies``). Raises ``Refused`` if an item does
     something its operation may not do, and ``ProbesFailed`` if the items fail their probes and are not forced. A policy is also refused
     if the plan, or the items together with those already approved, exceed the caps that hold without housekeeping.
@@ -271,7 +294,9 @@ def sign_items(
     items = [s.item for s in chosen]
     permits.refuse_unpermitted(items, "approved")
     refuse_unexplained(store, plan.header.namespace_id, items, "approved")
-    judged = judge(store, connection, plan, chosen, permits)
+    judged = judge(store, connection, plan, chosen, permits, answered=answered)
+    if answered:
+        judged = replace(judged, record={**judged.record, "answered": sorted(answered)})
     _refuse_probes(plan, judged, force=force, note=note)
     if approver == POLICY and any(beyond_ordinary_caps(probes) for probes in (plan.probes, judged.record)):
         raise ProbesFailed(

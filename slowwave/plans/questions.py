@@ -34,6 +34,9 @@ REASONS: Final[Mapping[str, str]] = {
 NO_SIDE: Final = "though nothing says which of the two is later"
 """Clause of a proposal that takes a side without a reason; people are shown both sides instead."""
 
+LATER_SIDES: Final = ("because it is true since ", "because it was recorded ")
+"""Beginnings of the clause of a proposal in which the row that stays is the later one by its date."""
+
 SAID: Final[Mapping[str, tuple[str, ...]]] = {
     "relationships": ("source_entity_id", "target_entity_id", "relationship_type", "description", "properties"),
     "memory_facts": ("subject", "predicate", "object", "fact_text"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from typing import Final
@@ -39,6 +39,8 @@ from slowwave.text.words import DENIALS, FOREIGN_NEGATIONS, NEGATIONS
 # Within a type, merged rows do not count, because their survivor replaces them: three spellings of the only company are one. A type with
 # a handful of rows, whose share means nothing, counts only with its table. The cap for the share of tokens is twice that of rows, so that
 # a few long rows do not count as few.
+#
+# Rows that only a person's own answers touch do not count: somebody looked at each of these changes (``slowwave.plans.gate``).
 #
 # Rows that only housekeeping touches (archived small talk, merged equal memories: ``slowwave.plans.permitted``) have, together with all
 # others, a wider cap. The plan is cut to it before, so exceeding it is an error.
@@ -118,7 +120,8 @@ class BlastRadius:
     """The radius of every table and of every type within it, by name.
 
     ``rows`` are the rows that count: table → row → tokens that are lost with it. ``merged`` are those of them with a survivor, ``tidied``
-    those that only housekeeping touches.
+    those that only housekeeping touches. ``answered`` counts the rows that do not count because only a person's own answers retire or
+    reword them.
     """
 
     per_table: Mapping[str, Radius]
@@ -126,6 +129,7 @@ class BlastRadius:
     rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     merged: frozenset[str] = frozenset()
     tidied: frozenset[str] = frozenset()
+    answered: int = 0
 
     @property
     def passed(self) -> bool:
@@ -175,6 +179,7 @@ class BlastRadius:
             "retired": self.retired,
             "reworded": self.reworded,
             "added": self.added,
+            **({"answered": self.answered} if self.answered else {}),
             "per_table": {table: radius.to_json() for table, radius in self.per_table.items()},
             "per_type": {
                 table: {name: radius.to_json() for name, radius in found.items()}
@@ -198,6 +203,11 @@ class BlastRadius:
         )
         if self.added:
             measured += f" {_rows(self.added)} new or only {'gains' if self.added == 1 else 'gain'} words, which is not counted."
+        if self.answered:
+            measured += (
+                f" {counted(self.answered, 'more row ends or loses words', 'more rows end or lose words')} by answers that a person gave "
+                "one by one or for a checked group, which is not counted either."
+            )
         if self.passed:
             return measured
         reasons = "; ".join(_excess(*group) for group in self.beyond()[:_NAMED])
@@ -240,24 +250,36 @@ def _allowed(radius: Radius) -> str:
 
 
 def blast_radius(
-    before: Snapshot, items: Sequence[Item], settings: Settings, permits: Permits, *, after: Snapshot | None = None
+    before: Snapshot,
+    items: Sequence[Item],
+    settings: Settings,
+    permits: Permits,
+    *,
+    after: Snapshot | None = None,
+    answered: frozenset[str] = frozenset(),
 ) -> BlastRadius:
     """Compare the live rows of ``before`` with those of ``after``, the result of ``items``.
 
-    Without ``after``, the result is simulated. A table or type with n rows may have ``blast_radius_share`` of them retired or reworded,
-    or ``blast_radius_rows`` if that is more. The second rule never allows more than ``_SMALL_SHARE`` of them, rounded up.
+    Rows that only items in ``answered`` (ids) touch do not count. Without ``after``, the result is simulated. A table or type with n rows
+    may have ``blast_radius_share`` of them retired or reworded, or ``blast_radius_rows`` if that is more. The second rule never allows
+    more than ``_SMALL_SHARE`` of them, rounded up.
     Types of fewer than five rows have no separate cap. Words are lost if the new text does not contain all words of the old text in their
     order. A new text that adds a negation also counts as reworded, because it may state the opposite. Cost: a pass over the columns of
     the tables that differ and over the lengths of all texts; only reworded rows are read in Python.
     """
     after = simulate(before, items) if after is None else after
-    tidied = _tidied(items, permits)
+    tidied = _touched_only(items, permits.tidies)
+    exempt = _touched_only(items, lambda item: item.id in answered)
+    left_out = 0
     per_table: dict[str, Radius] = {}
     per_type: dict[str, dict[str, Radius]] = {}
     rows: dict[str, dict[str, int]] = {}
     merged: set[str] = set()
     for table in TEXTS:
         change = _change(before, after, table, tidied)
+        if exempt:
+            change, count = _without(change, exempt)
+            left_out += count
         per_table[table] = _radii(change, settings, np.zeros(len(change.kept), np.int64), 1)[0]
         per_table[table] = replace(per_table[table], added=per_table[table].added + change.new)
         if table in TYPES:
@@ -274,7 +296,7 @@ def blast_radius(
         touched = np.flatnonzero((change.kept == _RETIRED) | (change.kept == _REWORDED))
         lost = change.lost[touched].tolist()
         rows[table] = dict(zip(change.rows["id"].take(pa.array(touched)).to_pylist(), lost, strict=True))
-    return BlastRadius(per_table, per_type, rows, frozenset(merged), tidied)
+    return BlastRadius(per_table, per_type, rows, frozenset(merged), tidied, left_out)
 
 
 def takes_words(old: str, new: str) -> bool:
@@ -297,13 +319,13 @@ def rooms(before: Snapshot, table: str, settings: Settings, *, tidied: bool) -> 
     return most(len(rows)), {name: most(n) if n >= _JUDGED else n for name, n in live.items()}
 
 
-def _tidied(items: Sequence[Item], permits: Permits) -> frozenset[str]:
-    """Return the rows that only housekeeping items touch."""
+def _touched_only(items: Sequence[Item], is_mine: Callable[[Item], bool]) -> frozenset[str]:
+    """Return the rows that only items for which ``is_mine`` holds touch."""
     mine: set[str] = set()
     others: set[str] = set()
     for item in items:
         touched = {w.cell.row for w in item.mutation.writes} | {d.row for d in item.mutation.deletes}
-        (mine if permits.tidies(item) else others).update(touched)
+        (mine if is_mine(item) else others).update(touched)
     return frozenset(mine - others)
 
 
@@ -325,6 +347,14 @@ class _Change:
     merged: np.ndarray
     new: int
     tidied: np.ndarray
+
+
+def _without(change: _Change, exempt: frozenset[str]) -> tuple[_Change, int]:
+    """Return a comparison in which exempt rows count as unchanged, and how many of them are retired or reworded."""
+    mine = pc.is_in(change.rows["id"], value_set=pa.array(sorted(exempt), pa.string())).to_numpy()
+    touched = mine & ((change.kept == _RETIRED) | (change.kept == _REWORDED))
+    kept, lost = np.where(touched, _SAME, change.kept), np.where(touched, 0, change.lost)
+    return replace(change, kept=kept, lost=lost, merged=change.merged & ~touched), int(touched.sum())
 
 
 def _change(before: Snapshot, after: Snapshot, table: str, tidied: frozenset[str]) -> _Change:
@@ -521,27 +551,35 @@ def prove_subset(
     permits: Permits,
     *,
     disclosed: frozenset[tuple[str, str]] = frozenset(),
+    answered: frozenset[str] = frozenset(),
 ) -> Proof:
     """Judge ``items`` as if nothing else of their plan were applied.
 
-    ``disclosed`` are (row, term) of losses that the plan shows. Cost: a simulation, the probes of specifics and blast radius, and the
-    recall probe, which reads every searched text once. If a probe fails and the items at fault can be named, simulation, blast radius and
-    recall run again without them. Some seconds for 100,000 rows.
+    ``disclosed`` are (row, term) of losses that the plan shows. ``answered`` are items that do not count against the caps. Cost: a
+    simulation, the probes of specifics and blast radius, and the recall probe, which reads every searched text once. If a probe fails
+    and the items at fault can be named, simulation, blast radius and recall run again without them. Some seconds for 100,000 rows.
     """
     after = simulate(before, items)
     specifics = specifics_probe(before, after, items)
     undisclosed = tuple(loss for loss in specifics.lost if (loss.row, loss.term) not in disclosed)
-    return Proof(harm(before, after, items, settings, embed, permits), specifics, undisclosed)
+    return Proof(harm(before, after, items, settings, embed, permits, answered=answered), specifics, undisclosed)
 
 
 def harm(
-    before: Snapshot, after: Snapshot, items: Sequence[Item], settings: Settings, embed: Embed | None, permits: Permits
+    before: Snapshot,
+    after: Snapshot,
+    items: Sequence[Item],
+    settings: Settings,
+    embed: Embed | None,
+    permits: Permits,
+    *,
+    answered: frozenset[str] = frozenset(),
 ) -> Harm:
     """Measure recall and blast radius of ``items``, which make ``after``; if one fails, again without the items at fault."""
     baseline = Baseline(before, embed)
     recall = recall_probe(before, after, settings, embed, items, baseline)
     release()
-    radius = blast_radius(before, items, settings, permits, after=after)
+    radius = blast_radius(before, items, settings, permits, after=after, answered=answered)
     release()
     if recall.passed and radius.passed:
         return Harm(recall, radius)
@@ -552,7 +590,7 @@ def harm(
     changed = simulate_anew(before, rest, after, items)
     release()
     if not (
-        blast_radius(before, rest, settings, permits, after=changed).passed
+        blast_radius(before, rest, settings, permits, after=changed, answered=answered).passed
         and recall_probe(before, changed, settings, embed, rest, baseline).passed
     ):
         return Harm(recall, radius)

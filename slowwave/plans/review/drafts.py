@@ -21,6 +21,7 @@ from slowwave.plans.gate import POLICY, check_approver, check_name, lock_plan, r
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
 from slowwave.plans.permitted import Permits
+from slowwave.plans.review.groups import GivenAnswer, person_answered
 from slowwave.plans.states import find_plan
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
@@ -160,6 +161,16 @@ SELECT item, verdict, note, amended, reviewer, recorded_at, followed FROM (
   FROM ({_OPEN}) said WHERE %(items)s::uuid[] IS NULL OR item_id = ANY(%(items)s::uuid[]) ORDER BY item_id, reviewer, id DESC) latest
 WHERE verdict <> 'none' ORDER BY id
 """
+_GIVEN: Final = f"""
+SELECT said.item_id::text AS item, said.plan_hash, said.reviewer, said.verdict, said.recorded_at, n.together,
+  said.undoes IS NOT NULL AS restored, EXISTS (SELECT 1 FROM night.review_drafts u WHERE u.undoes = said.id) AS undone
+FROM ({_OPEN}) said JOIN (
+  SELECT b.plan_hash, b.reviewer, b.recorded_at, count(*) AS together FROM night.review_drafts b
+  JOIN night.plans p ON p.plan_hash = %(plan)s AND p.namespace_id = b.namespace_id GROUP BY 1, 2, 3
+) n USING (plan_hash, reviewer, recorded_at) ORDER BY said.id
+"""
+"""SQL: every answer that may count for a plan, with the number of answers stored at once. No login can choose ``recorded_at``."""
+
 _ASKING: Final = f"""
 SELECT DISTINCT operation FROM night.plan_items WHERE plan_hash = %(plan)s AND status = 'pending' AND decision = 'review'
   AND item_id NOT IN (SELECT item_id FROM ({_OPEN}) said WHERE verdict <> 'none')
@@ -285,6 +296,18 @@ def current_drafts(connection: Connection, plan_hash: str, items: Sequence[str] 
     Cost: linear in the drafts that are returned; the database scans those of the plan.
     """
     return {item: _of_all(rows) for item, rows in _verdicts(connection, plan_hash, items).items()}
+
+
+def answered_by_person(connection: Connection, plan: StoredPlan, drafts: Mapping[str, Draft]) -> frozenset[str]:
+    """Return the pending items of a plan whose current answer a person gave to this very question, or for a checked group.
+
+    See ``slowwave.plans.review.groups.person_answered``. Cost: one query over the drafts of the namespace.
+    """
+    with connection.cursor(row_factory=class_row(GivenAnswer)) as cursor:
+        given = cursor.execute(_GIVEN.encode(), {"plan": plan.plan_hash}).fetchall()
+    pending = [s for s in plan.items if s.status == "pending"]
+    verdicts = {id_: draft.verdict for id_, draft in drafts.items() if not draft.against}
+    return person_answered(pending, given, plan.plan_hash, verdicts)
 
 
 def asking_operations(connection: Connection, plan_hash: str) -> frozenset[str]:
@@ -555,7 +578,12 @@ def sign(
                 f"that needs no person. `slowwave plans review {argument(namespace)}` asks about them."
             )
         approval = (
-            sign_items(store, connection, plan, yes, reviewer, CHANNEL, permits, force=force, note=note)
+            sign_items(
+                *(store, connection, plan, yes, reviewer, CHANNEL, permits),
+                force=force,
+                note=note,
+                answered=answered_by_person(connection, plan, drafts) & {s.id for s in found.yes},
+            )
             if yes
             else None
         )

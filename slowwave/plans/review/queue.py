@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from slowwave.changes.mutation import Mutation, Row
+from slowwave.errors import Refused
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.outcome import find_outcome, seen_words
@@ -21,10 +23,13 @@ from slowwave.plans.permitted import RISKS
 from slowwave.plans.questions import CODES, HEADINGS, Code
 from slowwave.plans.review import Sort
 from slowwave.plans.review.drafts import Draft, current_drafts
+from slowwave.plans.review.groups import FEWEST, QuestionForm, draw_sample, form_of
 from slowwave.plans.review.rules import LikeQuestions, SessionLearning, learn
 from slowwave.plans.states import find_plan
+from slowwave.plans.waterfall import percent
 from slowwave.store.connect import Store
-from slowwave.text.quotation import quotable_all
+from slowwave.text.quotation import quotable, quotable_all
+from slowwave.text.tokens import counted
 
 # The order of questions: those whose answers settle most come first.
 #
@@ -152,7 +157,8 @@ class Waiting:
 
     ``information`` is how much its answer settles (``slowwave.plans.review.queue``). ``learnt`` is the probability of yes by the answers
     so far, and ``follows`` the only verdict that they leave possible (``slowwave.plans.review.rules``). ``sides`` are the words of
-    two rows if the question is which of them is right. They and the title quote memory, which is untrusted.
+    two rows if the question is which of them is right, and ``form`` is that of their relation. They and the title quote memory, which is
+    untrusted.
     """
 
     id: str
@@ -167,6 +173,7 @@ class Waiting:
     learnt: float | None = None
     follows: str = ""
     sides: tuple[str, str] | None = None
+    form: QuestionForm | None = None
 
     @property
     def state(self) -> State:
@@ -337,6 +344,7 @@ def _waiting(
         learnt=taught.likely.get(item.id),
         follows=taught.follows.get(item.id, ""),
         sides=sides_of(item, names),
+        form=form_of(item),
     )
 
 
@@ -353,6 +361,133 @@ _KEYS: Final[Mapping[Sort, Callable[[Waiting], tuple[object, ...]]]] = {
     "probability": lambda w: (-w.probability, w.id),
     "operation": lambda w: (w.operation, -w.information, w.id),
 }
+
+
+# Questions that one answer may settle: those of one form, or those of one kind that are as probable as one of them.
+#
+# Every surface shows the sentences below, so that the page and the terminal ask in the same words.
+
+_NOUNS: Final[Mapping[str, str]] = {"memories": "statement", "memory_facts": "fact", "relationships": "relationship"}
+_EXAMPLES: Final = 3
+_COUNTER_EXAMPLES: Final = 5
+
+CHECKED: Final = (
+    "Checked one by one, these questions show that the answer holds for the group. An answer for all of it then counts like answers to "
+    "single questions. Without the check it counts against the share of memory that a plan may retire at once."
+)
+"""Sentence about the sample of a group, in every surface."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeQuestions:
+    """Open questions that one answer may settle, the least probable first.
+
+    ``form`` is their form if they are a group of one form; otherwise they are those of the kind of ``of`` with at least the probability
+    ``least``. ``counter_examples`` are other questions about the same relation, each with the reason why it is one. All quote memory.
+    """
+
+    of: Waiting
+    least: float
+    form: QuestionForm | None
+    items: tuple[Waiting, ...]
+    counter_examples: tuple[tuple[Waiting, str], ...] = ()
+
+    @property
+    def sample(self) -> list[Waiting]:
+        """Return the questions to check, evenly from the least to the most probable."""
+        return draw_sample(self.items)
+
+    @property
+    def examples(self) -> list[Waiting]:
+        """Return some questions that are not in the sample, or the first of it if it has all."""
+        checked = {w.id for w in self.sample}
+        return [*(w for w in self.items if w.id not in checked), *self.sample][:_EXAMPLES]
+
+    @property
+    def known_by(self) -> str:
+        """Return a digest of the questions, so that an answer never covers questions that were not shown."""
+        return hashlib.sha256("\n".join(sorted(w.id for w in self.items)).encode()).hexdigest()[:32]
+
+    @property
+    def asks(self) -> str:
+        """Return the question about all of them."""
+        if self.form:
+            return _later_values(self.form, len(self.items))
+        return (
+            f"{counted(len(self.items), 'open question')} of {self.of.operation} with a probability of at least {percent(self.least)}: "
+            f"{HEADINGS[self.of.code]}"
+        )
+
+    @property
+    def why(self) -> str:
+        """Return why they are asked together."""
+        if self.form:
+            return "They are one group because each pair gives one subject two values of this relation, and the dates say which is later."
+        return "They ask the same about rows that one operation compared, and are at least as probable as the question that you chose."
+
+    @property
+    def answers(self) -> tuple[tuple[Literal["yes", "no"], str, str], ...]:
+        """Return the verdicts that can be given for all, each with its label and what follows from it."""
+        again = "Nothing changes, and none of them is asked again while its rows say what they say."
+        if self.form:
+            return (
+                ("yes", "The later ones hold", "Each later value stays, and each earlier one ends."),
+                ("no", "Both stay", again),
+            )
+        return ("yes", "Yes", "Each of them is done as it proposes."), ("no", "No", again)
+
+
+def alike(found: Queue, item: str, at_least: float | None = None) -> AlikeQuestions:
+    """Return the open questions that can be answered together with ``item``.
+
+    Questions of a form in which a later value would end an earlier one are one group, whatever their probability. Others are those of the
+    same kind with at least a given probability; without ``at_least`` that of ``item``. Raises ``Refused`` if ``item`` is not pending.
+    """
+    of = next((w for w in found.items if w.id == item), None)
+    if of is None:
+        raise Refused("That question does not wait in this plan any more. Nothing was written.")
+    form = of.form if of.form and of.form.is_group else None
+    least = 0.0 if form else of.probability if at_least is None else at_least
+    kind = (of.code, of.operation, of.form)
+    same = [w for w in found.items if (w.code, w.operation, w.form) == kind and w.probability >= least]
+    alike_ = tuple(sorted((w for w in same if w.state == "open"), key=lambda w: (w.probability, w.id)))
+    return AlikeQuestions(of, least, form, alike_, _counter_examples(found, form) if form else ())
+
+
+def ask_about_group(plan: StoredPlan, drafts: Mapping[str, Draft], item: StoredItem) -> str:
+    """Return the question about the group of an open question; empty if fewer than ``FEWEST`` open questions have its form.
+
+    Cost: one pass over the evidence of the plan's questions.
+    """
+    form = form_of(item) if item.is_question else None
+    if form is None or not form.is_group:
+        return ""
+    open_ = (s for s in plan.items if s.status == "pending" and s.is_question and s.id not in drafts)
+    count = sum(form_of(s) == form for s in open_)
+    return _later_values(form, count) if count >= FEWEST else ""
+
+
+def _later_values(form: QuestionForm, count: int) -> str:
+    have, ones = ("has", "Does the later one hold?") if count == 1 else ("have", "Do the later ones hold?")
+    noun = _NOUNS.get(form.table, "row")
+    return f"{counted(count, noun)} of the form “{quotable(form.relation)}” {have} a later value. {ones}"
+
+
+def _counter_examples(found: Queue, form: QuestionForm) -> tuple[tuple[Waiting, str], ...]:
+    """Return questions about the relation of a group that were answered otherwise, or in which no later value would stay."""
+    reasons = {
+        "earlier": "the earlier value weighs more, so it is asked by itself",
+        "undated": "no date says which is later, so it is asked by itself",
+    }
+    examples: list[tuple[int, Waiting, str]] = []
+    for w in found.items:
+        if w.form is None or not w.form.shares_relation(form):
+            continue
+        if w.state == "no" and w.draft:
+            examples.append((0, w, f"{w.draft.reviewer} answered that the later one does not hold"))
+        elif w.form.direction != "later":
+            examples.append((1, w, reasons[w.form.direction]))
+    return tuple((w, why) for _, w, why in sorted(examples, key=lambda e: (e[0], e[1].id))[:_COUNTER_EXAMPLES])
 
 
 # Drafts that did not follow: verdicts in the previous plan on items that the current plan does not have.

@@ -109,12 +109,20 @@ def show_card(store: Store, plan: StoredPlan, asked: Queue, current: Waiting) ->
     """Print the card of a question."""
     from slowwave.night.answers import describe_answers
     from slowwave.plans.review.card import card
+    from slowwave.plans.review.drafts import read_drafts
+    from slowwave.plans.review.queue import ask_about_group
 
     stored = next(s for s in plan.items if s.id == current.id)
     shown = card(store, plan, stored)
+    group = ask_about_group(plan, read_drafts(store, plan.header.namespace, plan.plan_hash), stored)
     of = next(group for group in asked.groups if group.code == current.code)
     out.print()
     out.print(Text(f"{of.label}  {of.counts['open']:,} open of {sum(of.counts.values()):,}", "bold"))
+    if group:
+        say(one_line(group, LONGEST))
+        say(
+            "This is one of them. a answers them together, after a sample was shown; the other keys answer this one alone."
+        )
     say(f"{shown.operation} · {shown.risk} risk · item {shown.id}")
     say(shown.question)
     say(one_line(shown.sentence, LONGEST))
@@ -154,7 +162,7 @@ def _cell(runs: Sequence[MarkedRun]) -> str:
 # Answers are drafts (``slowwave.plans.review.drafts``) until a person approves them with ``--sign``. They are read one line each from
 # standard input, which is a terminal or a pipe.
 
-_SAMPLE: Final = 10
+_SAMPLE: Final = 10  # lines of a list
 _SAID: Final[dict[str, Verdict]] = {"y": "yes", "n": "no", "s": "skip"}
 _ANSWER_KEYS: Final = frozenset("123b0yns")
 _AS: Final[dict[str, Verdict]] = {"yes": "yes", "no": "no"}
@@ -166,7 +174,7 @@ _KEYS: Final = (
     ("n WHY", "no, and why, which may be left out"),
     ("s", "skip: it stays open"),
     ("u", "undo your last answer"),
-    ("a P", "all open ones of this kind that are as likely as P, or as this one; a sample is shown first"),
+    ("a P", "one answer for the group of this one, or for all of its kind as likely as P; a sample is shown first"),
     ("d", "what looks decided by your answers: all that are alike, after a sample"),
     ("r", "what your answers teach in words: accept it for the nights to come, up to a limit"),
     ("x N…", "remove the rows of these columns from a merge, counted from 1; the rest becomes a new plan"),
@@ -387,7 +395,7 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
             items = undo_last(desk.store, desk.namespace, desk.plan.plan_hash, reviewer=desk.reviewer)
             say(f"Undid {counted(len(items), 'answer')}." if items else "You have no answer to undo.")
         elif key == "a" and current is not None:
-            _all_alike(desk, asked, current, rest)
+            _all_alike(desk, current, rest)
         elif key == "d":
             _look_decided(desk, asked)
         elif key == "r":
@@ -436,34 +444,66 @@ def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
     suggest("Review it", f"{program()} plans review {argument(desk.namespace)} {made.plan_hash[:12]} --by {by}")
 
 
-def _all_alike(desk: _Desk, asked: Queue, current: Waiting, least: str) -> None:
-    """Answer all questions of one kind and operation from a probability on; a sample is shown before the answer counts."""
+def _all_alike(desk: _Desk, current: Waiting, least: str) -> None:
+    """Answer all questions of a group, or of one kind from a probability on, after a sample was shown and, if wanted, checked."""
+    from slowwave.night.answers import answer_alike, newest_wins_command
+    from slowwave.plans.review.queue import CHECKED, alike
+
     try:
-        likely = float(least) if least else current.probability
+        likely = float(least) if least else None
     except ValueError:
         raise Refused(f"{least[:40]!r} is no probability: give one from 0 to 1, such as `a 0.95`.") from None
-    alike = [
-        w
-        for w in asked.items
-        if w.state == "open" and (w.code, w.operation) == (current.code, current.operation) and w.probability >= likely
-    ]
-    if not alike:
-        raise Refused(f"No open question of this kind is as likely as {percent(likely)}.")
-    step = max(1, len(alike) // _SAMPLE)
-    by_chance = sorted(alike, key=lambda w: (w.probability, w.id))[::step][:_SAMPLE]
-    digits = prefix_length([w.id for w in alike])
+    group = alike(desk.queue(), current.id, likely)
+    if not group.items:
+        raise Refused(f"No open question of this kind is as likely as {percent(group.least)}.")
+    say(one_line(group.asks, LONGEST))
+    say(group.why)
+    for one in group.examples if group.form else ():
+        say(f"example: {one_line(one.title, LONGEST)}", indent=2)
+    for one, why in group.counter_examples:
+        say(f"counter-example: {one_line(one.title, LONGEST)} ({why})", indent=2)
+    sample, digits = group.sample, prefix_length([w.id for w in group.items])
     show_table(
-        f"{len(by_chance)} of {len(alike):,}, from the least likely to the likeliest",
+        f"{len(sample)} of {len(group.items):,}, from the least likely to the likeliest",
         ("item", "probability", "rows"),
-        [(w.id[:digits], percent(w.probability), w.title) for w in by_chance],
+        [(w.id[:digits], percent(w.probability), w.title) for w in sample],
     )
-    out.print(f"y or n to all {len(alike):,}, anything else to none > ", end="", markup=False)
+    for verdict, label, follows in group.answers:
+        say(f"{verdict[0]}: {label}: {follows}")
+    say(f"c: {CHECKED}")
+    out.print(
+        f"c checks the {len(sample)}, y or n to all {len(group.items):,}, anything else to none > ",
+        end="",
+        markup=False,
+    )
     key, _, note = sys.stdin.readline().strip().partition(" ")
-    if key in ("y", "n"):
-        desk.keep([w.id for w in alike], _SAID[key], note.strip())
-        say(f"Answered {len(alike):,}.")
-    else:
+    checked: dict[str, Verdict] = {}
+    if key == "c":
+        for n, one in enumerate(sample, start=1):
+            say(f"{n} of {len(sample)}: {one_line(one.title, LONGEST)}")
+            out.print("y or n, anything else ends the check > ", end="", markup=False)
+            if (said := sys.stdin.readline().strip()) not in ("y", "n"):
+                break
+            checked[one.id] = _SAID[said]
+        if len(checked) < len(sample):
+            say("The check was not finished. No question was answered.")
+            return
+        out.print(f"y or n to all {len(group.items):,}, anything else to none > ", end="", markup=False)
+        key, _, note = sys.stdin.readline().strip().partition(" ")
+    if key not in ("y", "n"):
         say("No question was answered.")
+        return
+    done = answer_alike(
+        *(desk.store, desk.plan, group, _SAID[key]), by=desk.reviewer, checked=checked, note=note.strip()
+    )
+    if not done.problem:
+        say(f"Answered {len(group.items):,}.")
+    command = newest_wins_command(desk.store, desk.plan, group)
+    desk.go_on(done)
+    if command and key == "y" and not done.problem:
+        suggest(
+            "Only if the newest value of this relation always wins, let later nights decide without a question", command
+        )
 
 
 def _look_decided(desk: _Desk, asked: Queue) -> None:

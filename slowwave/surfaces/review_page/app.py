@@ -34,12 +34,14 @@ from slowwave.plans.review.drafts import (
     CHANNEL,
     NewDraft,
     Verdict,
+    answered_by_person,
     read_drafts,
     read_session,
     resting_on_decided,
     session_digest,
     sign_session,
 )
+from slowwave.plans.review.groups import SAMPLE
 from slowwave.plans.review.queue import Queue, queue, title_of
 from slowwave.plans.review.rules import AGREED, ENOUGH, LIKE, LikeQuestions, accept_rule, learnt_rules
 from slowwave.plans.signatures import read_rule, signed_by
@@ -50,7 +52,6 @@ from slowwave.surfaces.review_page.desk import Desk, SignedApproval, page
 from slowwave.surfaces.review_page.guard import Entrance, RequestGuard, form_of, posted_by, reviewer_of
 from slowwave.surfaces.review_page.memory_pages import MemoryPages
 from slowwave.surfaces.review_page.plan_pages import (
-    SAMPLE,
     PlanPages,
     bar_values,
     marked_lines,
@@ -204,7 +205,10 @@ class SigningPages:
         with self._desk.store.connect("reader") as connection:
             rule = read_rule(connection, plan.header.namespace)
             policies = read_policies(connection, plan.header.namespace)
+        with self._desk.store.connect("approver") as connection:
+            person = {id_ for one in session for id_ in answered_by_person(connection, one.plan, one.drafts)}
         values = {
+            "unchecked": sum(s.id not in person for s in yes),
             "rule": rule.sentence() if rule.signatures > 1 or rule.not_author else "",
             **bar_values(plan, found, reviewer_of(request)),
             "learnt": len(learnt_rules(plan, drafts, policies)),

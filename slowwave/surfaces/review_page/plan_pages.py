@@ -20,12 +20,14 @@ from slowwave.night.answers import (
     AnswerOutcome,
     amendable,
     answer,
+    answer_alike,
     answer_many,
     answers_of,
     describe_answers,
     given_answers,
     held_back,
     leaves_questions,
+    newest_wins_command,
     note_answer,
     seal_follow_ups,
 )
@@ -34,7 +36,18 @@ from slowwave.plans.questions import CODES, HEADINGS, NO_SIDE
 from slowwave.plans.review import SORTS, Sort
 from slowwave.plans.review.card import Card, ComparedLine, MarkedRun, called_rows, card, whole_cell
 from slowwave.plans.review.drafts import Draft, NewDraft, Verdict, plan_with_open, read_drafts, read_session, undo_last
-from slowwave.plans.review.queue import Queue, State, Waiting, gone_drafts, queue, sides_of, title_of
+from slowwave.plans.review.queue import (
+    CHECKED,
+    Queue,
+    State,
+    Waiting,
+    alike,
+    ask_about_group,
+    gone_drafts,
+    queue,
+    sides_of,
+    title_of,
+)
 from slowwave.plans.states import shown_state
 from slowwave.plans.waterfall import Step, percent, reading
 from slowwave.store.connect import Store
@@ -261,28 +274,6 @@ def choices(plan: StoredPlan, chosen: Chosen) -> list[ChoiceField]:
     ]
 
 
-def alike(found: Queue, item: str, at_least: float | None) -> tuple[Waiting, float, list[Waiting]]:
-    """Find the open questions of the same kind as ``item`` with at least a given probability, the least probable first.
-
-    Return the question of ``item``, the least probability, and the questions found: those of the same operation that ask the same.
-    Without ``at_least`` the least probability is that of ``item``. Raises ``Refused`` if ``item`` is not pending.
-    """
-    of = next((w for w in found.items if w.id == item), None)
-    if of is None:
-        raise Refused("That question does not wait in this plan any more. Nothing was written.")
-    least = of.probability if at_least is None else at_least
-    kind = (of.code, of.operation)
-    same = [w for w in found.items if (w.code, w.operation) == kind and w.state == "open" and w.probability >= least]
-    return of, least, sorted(same, key=lambda w: (w.probability, w.id))
-
-
-def spread(rows: Sequence[Waiting], most: int) -> list[Waiting]:
-    """Return at most ``most`` of the rows, evenly from the first to the last."""
-    if len(rows) <= most:
-        return list(rows)
-    return [rows[round(n * (len(rows) - 1) / (most - 1))] for n in range(most)]
-
-
 # The card of a question as HTML. ``slowwave.plans.review.card`` defines its content; the code below defines its appearance.
 
 _NAMES: Final = ("id", "external id")
@@ -408,9 +399,6 @@ def _step(step: Step) -> CardStep:
 #
 # A page needs one look at the plan, which ``Desk`` caches, and one read of the drafts. A verdict is an insert. Nothing is decided until
 # someone approves.
-
-SAMPLE: Final = 10
-"""Number of questions of a kind that are shown before all of them are answered at once."""
 
 _GONE_SHOWN: Final = 20
 """Maximum number of drafts of the previous plan that are listed if their items no longer exist."""
@@ -587,41 +575,48 @@ class PlanPages:
         return JSONResponse({"drafts": {item: drafts_by_item.get(item, none) for item in items}})
 
     def alike(self, request: Request) -> Response:
-        """Show the open questions of a kind with a sample, before one verdict is given on all of them."""
+        """Show the open questions of a group with a sample, before one verdict is given on all of them."""
         plan, drafts = self._read(request)
-        found = queue(plan, drafts)
+        found = queue(plan, drafts, names=called_rows(self._desk.store, plan))
         asked = request.query_params.get("at_least", "")
-        of, least, same = alike(found, request.query_params.get("item", ""), _probability(asked) if asked else None)
+        group = alike(found, request.query_params.get("item", ""), _probability(asked) if asked else None)
         path = f"/plans/{plan.plan_hash}"
+
+        def row(waiting: Waiting) -> QueueRow:
+            return queue_row(waiting, f"{path}?item={waiting.id}")
+
         values = {
             **bar_values(plan, found, reviewer_of(request)),
-            "label": HEADINGS[of.code],
-            "operation": of.operation,
-            "item": of.id,
-            "at_least": least,
-            "alike": same,
-            "sample": [queue_row(w, f"{path}?item={w.id}") for w in spread(same, SAMPLE)],
+            "group": group,
+            "label": HEADINGS[group.of.code],
+            "sample": [row(w) for w in group.sample],
+            "examples": [row(w) for w in group.examples] if group.form else [],
+            "counter_examples": [(row(w), why) for w, why in group.counter_examples],
+            "checked": CHECKED,
+            "newest_wins": newest_wins_command(self._desk.store, plan, group),
         }
         return page("alike.html", values)
 
     def say_alike(self, request: Request) -> Response:
-        """Give the same verdict on all open questions of a kind.
+        """Give the same verdict on all open questions of a group, after the answers to its sample.
 
-        Raises ``Refused``, and writes nothing, if their number differs from the one that the page showed.
+        Raises ``Refused``, and writes nothing, if the questions are not those that the page showed.
         """
         plan, drafts = self._read(request)
         form = posted_by(request).form
-        item, verdict, note, least, count = (
-            form.get(name, [""])[0] for name in ("item", "verdict", "note", "at_least", "count")
+        item, verdict, note, least, known_by = (
+            form.get(name, [""])[0] for name in ("item", "verdict", "note", "at_least", "known_by")
         )
-        _, _, same = alike(queue(plan, drafts), item, _probability(least))
-        if str(len(same)) != count:
+        group = alike(queue(plan, drafts), item, _probability(least))
+        if group.known_by != known_by:
             raise Refused(
-                f"{len(same):,} questions are of this kind now, and the page said {count[:8]}: somebody answered meanwhile. "
-                "Nothing was written. Go back and look again."
+                f"{len(group.items):,} questions are of this kind now, and they are not those that the page showed: somebody answered "
+                "meanwhile. Nothing was written. Go back and look again."
             )
-        drafts = [_new_draft(w.id, verdict, note) for w in same]
-        refuse_problem(answer_many(self._desk.store, plan, drafts, by=reviewer_of(request).name))
+        given = {name.removeprefix("check-"): found[0] for name, found in form.items() if name.startswith("check-")}
+        checked: dict[str, Verdict] = {id_: _new_draft(id_, one, "").verdict for id_, one in given.items()}
+        of_all, by = _new_draft(item, verdict, "").verdict, reviewer_of(request).name
+        refuse_problem(answer_alike(self._desk.store, plan, group, of_all, by=by, checked=checked, note=note))
         return RedirectResponse(f"/plans/{plan.plan_hash}", 303)
 
     def _plan(self, request: Request) -> StoredPlan:
@@ -641,6 +636,8 @@ class PlanPages:
             "amend": amendable(stored),
             "amend_href": f"{path}/amend?item={stored.id}",
             "instead": draft.amended if draft else "",
+            "group": ask_about_group(plan, drafts, stored),
+            "group_href": f"{path}/alike?item={stored.id}",
             "answers": [(one, _FOLLOWS.get(one.name, says)) for one, says in describe_answers(stored)]
             if stored.is_question
             else [],

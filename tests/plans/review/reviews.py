@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
+from slowwave.night.night import run_night
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.plans.seal import Plan
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
-from tests.memories import ask
+from tests.memories import ago, ask, remember
 from tests.nights import archive_items, pair_items, write_a_plan
 from tests.worlds import World, load_world, make_world
 
@@ -119,3 +120,41 @@ def alike_by_initial(snapshot: Snapshot, conflict: int = 0) -> list[Item]:
         }
         made.append(replace(item, decision="review", risk="high", probability=0.5 + k / 100, evidence=evidence))
     return made
+
+
+SHIPS = tuple(
+    f"{start}{end}"
+    for start in ("Nor", "Sil", "Bel", "Tar", "Oss", "Gal", "Wim")
+    for end in ("ander", "mouth", "iport", "ekken", "owina", "ulas")
+)
+"""Names that share no word, so that no two ships are taken for one subject."""
+
+CAPTAINS = """
+SELECT v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+WHERE m.valid_to IS NULL AND m.invalidated_at IS NULL
+"""
+
+
+def captains(store: Store, pairs: int, *, ties: int = 0, settings: dict[str, object] | None = None) -> StoredPlan:
+    """The plan of a night over ``acme``: so many ships whose captain changed from Ada to Otto, and ships with two captains at one time."""
+    memories: list[dict[str, object]] = []
+    versions: list[dict[str, object]] = []
+    for n, ship in enumerate(SHIPS[: pairs + ties]):
+        for name, day in (("Ada", 30), ("Otto", 30 if n >= pairs else 10)):
+            id_ = f"{ship} {name}"
+            memories.append(
+                {
+                    "id": id_,
+                    "kind": "observation",
+                    "current_version_id": f"{id_} v",
+                    "valid_from": ago(day),
+                    "recorded_at": ago(day),
+                }
+            )
+            text = f"The captain of the {ship} is {name}."
+            versions.append({"id": f"{id_} v", "memory_id": id_, "ordinal": 1, "content": text})
+    remember(store, "acme", settings, memories=memories, memory_versions=versions)
+    night = run_night(store, "acme", ops="contradictions,resolve_conflicts", force=True)
+    assert night.plan is not None
+    with store.connect("reader") as connection:
+        return read_plan(connection, night.plan.plan_hash)

@@ -110,7 +110,8 @@ def test_card_of_unsafe_memory_quotes_it_redacted_and_states_what_yes_does(
     assert key() not in shown.text
     assert shown.if_yes == "No search returns it any more (state active → quarantined). It stays stored."
     assert set(shown.evidence) == {"rules"}
-    page = rendered("card.html", card_values(shown, stored.items[0]) | {"amend": "", "instead": "", "answers": []})
+    own = {"amend": "", "instead": "", "answers": [], "group": "", "group_href": ""}
+    page = rendered("card.html", card_values(shown, stored.items[0]) | own)
     assert page.count("state active") == 1
     assert page.count(quoted[:20]) == 1
 

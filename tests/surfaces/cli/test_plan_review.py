@@ -11,7 +11,8 @@ import pytest
 
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
-from slowwave.plans.review.drafts import read_drafts
+from slowwave.plans.review.drafts import NewDraft, read_drafts, save_drafts
+from slowwave.plans.review.groups import form_of
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli import session
 from slowwave.wiki.forget import plan_forgetting
@@ -19,7 +20,7 @@ from tests.memories import ago, ask, remember
 from tests.night.test_amended_items import people, waiting
 from tests.night.test_answers import LIVE, OPS, towns
 from tests.permitting import approve
-from tests.plans.review.reviews import Review, asking, asking_alike
+from tests.plans.review.reviews import Review, asking, asking_alike, captains
 from tests.surfaces.cli.conftest import Run
 from tests.surfaces.review_page.planted import plant
 
@@ -119,6 +120,34 @@ def test_what_looks_decided_is_drafted_after_a_sample_and_taken_back(
     answered("u", "d", "y", "q")
     assert {id_ for id_, draft in drafted(review).items() if draft == ("yes", group["note"])} == decided
     assert set(review.statuses().values()) == {"pending"}
+
+
+def test_group_of_one_form_is_checked_and_answered_in_the_words_of_the_page(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An unfinished check answers nothing; a finished one lets ``--sign`` approve more than the cap allows unchecked."""
+    plan = captains(store, 14, ties=1, settings={"blast_radius_share": 0.02, "blast_radius_rows": 5})
+
+    def answered(*lines: str) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code, text, problem = run("plans", "review", "acme", "--by", "mara")
+        assert code == 0, problem
+        return " ".join(text.split())
+
+    asks = "14 statements of the form “the captain of … is” have a later value. Do the later ones hold?"
+    tie = [s.id for s in plan.items if not (form := form_of(s)) or not form.is_group]
+    save_drafts(store, "acme", plan.plan_hash, [NewDraft(id_, "skip") for id_ in tie], reviewer="mara")
+    text = answered("a", "c", "y", "y", "q", "q")
+    assert (text.count(asks), "The check was not finished. No question was answered." in text) == (3, True)
+    assert "counter-example:" in text
+    assert {draft.verdict for draft in read_drafts(store, "acme", plan.plan_hash).values()} == {"skip"}
+    text = answered("a", "c", *["y"] * 10, "y", "q")
+    assert "10 of 10: " in text
+    assert "Answered 14." in text
+    assert 'newest_wins=["the captain of … is"]' in text
+    code, signed, problem = run("plans", "review", "acme", "--by", "mara", "--sign", "--json")
+    assert (code, problem) == (0, "")
+    assert json.loads(signed)["approved"] == 14
 
 
 def test_when_nothing_is_open_the_last_answer_can_be_taken_back(answer: Answer, review: Review) -> None:

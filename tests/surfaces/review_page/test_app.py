@@ -11,6 +11,7 @@ import pytest
 from slowwave.errors import Refused
 from slowwave.plans.gate import set_rule
 from slowwave.plans.review.drafts import NewDraft, read_drafts, save_drafts
+from slowwave.plans.review.groups import form_of
 from slowwave.store.connect import Store
 from slowwave.surfaces.api.plan import plan as plan_of
 from slowwave.surfaces.review_page.app import review_app
@@ -18,6 +19,7 @@ from slowwave.surfaces.review_page.desk import Desk
 from slowwave.surfaces.review_page.guard import Entrance, entrance_of
 from tests.memories import ask
 from tests.night.test_answers import LIVE, sides, towns
+from tests.plans.review.reviews import captains
 from tests.surfaces.review_page.conftest import ORIGIN, Browser, form_token
 from tests.surfaces.review_page.planted import LONG, REORDERED, SCRIPT, SLUG, plant
 
@@ -50,6 +52,11 @@ def post(browser: Browser, path: str, **fields: Any) -> Any:
     shown = [("shown", str(a["value"])) for a in Tags(html).all("input") if a.get("name") == "shown"]
     fields = {"form_token": form_token(html), **dict(shown), **fields}
     return browser.post(path, data=fields, headers={"origin": ORIGIN})
+
+
+def plain(html: str) -> str:
+    """The text of a page."""
+    return " ".join(re.sub(r"<[^>]+>", "", html).split())
 
 
 def say(browser: Browser, plan: str, **verdicts: str) -> Any:
@@ -207,6 +214,12 @@ def test_verdicts_of_the_script_are_kept_and_taken_back(store: Store, browser: B
     assert browser.get(f"/plans/{plan.plan_hash}/drafts").json()["drafts"] == {}
 
 
+def known_by(html: str) -> str:
+    """Return the digest of the questions that a page shows."""
+    (found,) = re.findall(r'name="known_by" value="([0-9a-f]{32})"', html)
+    return str(found)
+
+
 def test_all_of_a_kind_are_answered_after_a_sample_of_ten(store: Store, browser: Browser) -> None:
     """Those that were counted on the page, and no others: who answers meanwhile is not overruled."""
     plan = plant(store, asked=30)
@@ -214,14 +227,14 @@ def test_all_of_a_kind_are_answered_after_a_sample_of_ten(store: Store, browser:
     item = min(chances, key=lambda id_: abs(chances[id_] - 0.6))
     alike = [id_ for id_, p in chances.items() if p >= chances[item]]
     shown = browser.get(f"/plans/{plan.plan_hash}/alike?item={item}")
-    assert f"Yes to all {len(alike)}" in shown.text
-    assert len(re.findall(r"<li><a href", shown.text)) == 10
+    assert f"Yes: all {len(alike)}" in shown.text
+    assert len(re.findall(r"<li><fieldset>", shown.text)) == 10
     token = form_token(shown.text)
     fields = {
         "form_token": token,
         "item": item,
         "at_least": chances[item],
-        "count": len(alike),
+        "known_by": known_by(shown.text),
         "verdict": "yes",
         "note": "",
     }
@@ -229,12 +242,48 @@ def test_all_of_a_kind_are_answered_after_a_sample_of_ten(store: Store, browser:
     stale = browser.post(f"/plans/{plan.plan_hash}/alike", data=fields, headers={"origin": ORIGIN})
     assert (stale.status_code, "meanwhile" in stale.text) == (409, True)
     assert len(ask(store, DRAFTS)) == 1
-    fields["count"] = len(alike) - 1
+    fields["known_by"] = known_by(browser.get(f"/plans/{plan.plan_hash}/alike?item={item}").text)
     assert browser.post(f"/plans/{plan.plan_hash}/alike", data=fields, headers={"origin": ORIGIN}).status_code == 303
     said = {item: verdict for item, verdict, _, _ in ask(store, DRAFTS)}
     assert said == dict.fromkeys(alike, "yes") | {alike[-1]: "no"}
     for wrong in ("2", "-0.1", "nan", "x"):
         assert browser.get(f"/plans/{plan.plan_hash}/alike?item={item}&at_least={wrong}").status_code == 409
+
+
+def test_group_of_one_form_is_answered_after_its_sample_was_checked(store: Store, browser: Browser) -> None:
+    """The card leads to the group; a partly checked sample, a forged one and a stale page answer nothing."""
+    plan = captains(store, 14, ties=1, settings={"blast_radius_share": 0.02, "blast_radius_rows": 5})
+    path = f"/plans/{plan.plan_hash}"
+    group = next(s for s in plan.items if (form := form_of(s)) and form.is_group)
+    asks = "14 statements of the form “the captain of … is” have a later value. Do the later ones hold?"
+    assert asks in plain(browser.get(f"{path}/items/{group.id}").text)
+    shown = browser.get(f"{path}/alike?item={group.id}").text
+    assert asks in plain(shown)
+    assert "no date says which is later" in plain(shown)
+    assert "newest_wins=[&#34;the captain of … is&#34;]" in shown
+    sample = sorted(set(re.findall(r'name="check-([0-9a-f-]{36})"', shown)))
+    assert len(sample) == 10
+    fields = {"item": group.id, "at_least": "0", "known_by": known_by(shown), "verdict": "yes"}
+    outside = next(s.id for s in plan.items if s.id not in sample)
+    for wrong in (
+        {f"check-{sample[0]}": "yes"},
+        {f"check-{id_}": "yes" for id_ in (*sample[1:], outside)},
+        {f"check-{id_}": "perhaps" for id_ in sample},
+        {f"check-{id_}": "yes" for id_ in sample} | {"known_by": "0" * 32},
+    ):
+        assert post(browser, f"{path}/alike", **(fields | wrong)).status_code == 409
+    assert ask(store, "SELECT 1 FROM night.review_drafts") == []
+    assert post(browser, f"{path}/alike", **fields).status_code == 303
+    unchecked = plain(browser.get(f"{path}/sign").text)
+    assert "14 of these answers were given for a group whose sample nobody checked" in unchecked
+    assert "Beyond the cap" in post(browser, f"{path}/sign").text
+    assert post(browser, f"{path}/undo").status_code == 303
+    shown = browser.get(f"{path}/alike?item={group.id}").text
+    done = post(browser, f"{path}/alike", **(fields | {f"check-{id_}": "yes" for id_ in sample}))
+    assert done.status_code == 303
+    assert "whose sample nobody checked" not in plain(browser.get(f"{path}/sign").text)
+    assert post(browser, f"{path}/sign").status_code == 303
+    assert ask(store, "SELECT cardinality(item_ids), forced FROM night.approvals") == [(14, False)]
 
 
 def test_answer_to_all_of_a_kind_seals_the_questions_that_follow_and_a_note_changes_none(
@@ -244,7 +293,7 @@ def test_answer_to_all_of_a_kind_seals_the_questions_that_follow_and_a_note_chan
     plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
     shown = browser.get(f"/plans/{plan.hash}/alike?item={plan.questions[0].id}&at_least=0")
     token = form_token(shown.text)
-    fields = {"form_token": token, "item": plan.questions[0].id, "at_least": 0, "count": len(plan.questions)}
+    fields = {"form_token": token, "item": plan.questions[0].id, "at_least": 0, "known_by": known_by(shown.text)}
     fields |= {"verdict": "no", "note": ""}
     answered = browser.post(f"/plans/{plan.hash}/alike", data=fields, headers={"origin": ORIGIN})
     assert answered.status_code == 303
@@ -350,7 +399,9 @@ def test_a_failed_probe_takes_force_and_a_note(store: Store, browser: Browser, m
     from slowwave.plans.gate import Judgement
 
     plan = plant(store)
-    monkeypatch.setattr("slowwave.plans.gate.judge", lambda *_: Judgement(("Recall falls by 0.2.",), {"of": "items"}))
+    monkeypatch.setattr(
+        "slowwave.plans.gate.judge", lambda *_, **__: Judgement(("Recall falls by 0.2.",), {"of": "items"})
+    )
     path = f"/plans/{plan.plan_hash}/sign"
     assert 'name="force"' not in browser.get(path).text
     failed = post(browser, path, include_decided="yes")

@@ -1,21 +1,13 @@
-"""Samples of a kind, and what an address may choose."""
+"""Rows of the queue, and the choices that an address may make."""
 
 from __future__ import annotations
 
 from slowwave.plans.review.queue import Waiting
-from slowwave.surfaces.review_page.plan_pages import Chosen, queue_row, spread
+from slowwave.surfaces.review_page.plan_pages import Chosen, queue_row
 
 
 def waiting(n: int) -> Waiting:
     return Waiting(str(n), "dedupe_entities", "same", "?", f"pair {n}", "low", n / 100, 0.0, None)
-
-
-def test_a_sample_reaches_from_the_least_to_the_most_probable() -> None:
-    """Whoever answers all of a kind has seen its ends."""
-    rows = [waiting(n) for n in range(95)]
-    sample = [int(w.id) for w in spread(rows, 10)]
-    assert (len(set(sample)), sample[0], sample[-1], sorted(sample)) == (10, 0, 94, sample)
-    assert [w.id for w in spread(rows[:3], 10)] == ["0", "1", "2"]
 
 
 def test_an_address_chooses_what_there_is_and_comes_back_as_it_was() -> None:

@@ -1,0 +1,251 @@
+"""Questions of one form are answered as a group, and only a checked sample frees such an answer from the caps of the blast radius."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from slowwave.errors import ProbesFailed, Refused
+from slowwave.night.answers import answer, answer_alike, newest_wins_command
+from slowwave.night.executor import apply_approval
+from slowwave.night.night import run_night
+from slowwave.night.undo import undo_run
+from slowwave.plans.gate import revoke
+from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.plans.review.drafts import NewDraft, Verdict, answered_by_person, read_drafts, save_drafts, undo_last
+from slowwave.plans.review.groups import SAMPLE, draw_sample, form_of
+from slowwave.plans.review.queue import AlikeQuestions, alike, ask_about_group, queue
+from slowwave.store.connect import Store
+from slowwave.store.doctor import digest
+from slowwave.store.logins import Role
+from tests.memories import ago, ask, remember
+from tests.permitting import sign
+from tests.plans.review.reviews import CAPTAINS, SHIPS, captains
+
+pytestmark = pytest.mark.slow
+
+STRICT = {"blast_radius_share": 0.02, "blast_radius_rows": 5}
+
+
+def group_of(store: Store, plan: StoredPlan) -> AlikeQuestions:
+    """Return the largest group of a plan, as surfaces show it."""
+    found = queue(plan, read_drafts(store, "acme", plan.plan_hash))
+    return max((alike(found, w.id) for w in found.items), key=lambda group: len(group.items))
+
+
+def stored(store: Store, plan_hash: str) -> StoredPlan:
+    with store.connect("reader") as connection:
+        return read_plan(connection, plan_hash)
+
+
+def own(store: Store, plan: StoredPlan) -> frozenset[str]:
+    with store.connect("approver") as connection:
+        return answered_by_person(connection, plan, read_drafts(store, "acme", plan.plan_hash))
+
+
+def checked(group: AlikeQuestions, verdict: Verdict = "yes") -> Mapping[str, Verdict]:
+    return {w.id: verdict for w in group.sample}
+
+
+def bulk(store: Store, plan: StoredPlan, items: Sequence[str], reviewer: str = "mara", note: str = "") -> None:
+    """Store a yes for many items at once, as the answer for a group is stored."""
+    drafts = [NewDraft(item, "yes", note) for item in items]
+    save_drafts(store, "acme", plan.plan_hash, drafts, reviewer=reviewer)
+
+
+def test_questions_of_one_form_are_one_group_with_examples_and_counter_examples(store: Store) -> None:
+    """Pairs without an order by date, and pairs that were answered otherwise, are no part of it and are shown as counter-examples."""
+    plan = captains(store, 14, ties=2)
+    group = group_of(store, plan)
+    assert group.asks == "14 statements of the form “the captain of … is” have a later value. Do the later ones hold?"
+    assert [len(group.items), len(group.sample), len(group.examples)] == [14, SAMPLE, 3]
+    assert {w.form.direction for w, _ in group.counter_examples if w.form} == {"undated"}
+    assert len(group.counter_examples) == 2
+    ties = {w.id for w, _ in group.counter_examples}
+    assert ties.isdisjoint(w.id for w in group.items)
+    (other, *_) = group.items
+    answer(store, plan, other.id, "both", by="jon")
+    after = group_of(store, plan)
+    assert len(after.items) == 13
+    assert ("jon answered that the later one does not hold") in [why for _, why in after.counter_examples]
+    tie = next(s for s in plan.items if s.id in ties)
+    assert ask_about_group(plan, {}, tie) == ""
+    assert ask_about_group(plan, {}, next(s for s in plan.items if s.id == group.of.id)) == group.asks
+
+
+def test_answer_for_a_checked_group_is_applied_without_force_and_undone_exactly(store: Store) -> None:
+    plan = captains(store, 14, settings=STRICT)
+    before = digest(store, "acme")
+    group = group_of(store, plan)
+    answer_alike(store, plan, group, "yes", by="mara", checked=checked(group))
+    assert own(store, plan) == {w.id for w in group.items}
+    signed = sign(store, "acme", plan.plan_hash, reviewer="mara")
+    assert (signed.approved, signed.approval_id is not None) == (14, True)
+    ((probes,),) = ask(store, "SELECT probes FROM night.approvals")
+    assert isinstance(probes, dict)
+    assert (probes["blast_radius"]["retired"], probes["blast_radius"]["answered"]) == (0, 14)
+    assert probes["recall"], "only the caps do not count these answers"
+    assert set(probes["answered"]) == {w.id for w in group.items}
+    run = apply_approval(store, str(signed.approval_id))
+    assert run.counts["applied"] == 14
+    live = {str(text) for (text,) in ask(store, CAPTAINS)}
+    assert live == {f"The captain of the {ship} is Otto." for ship in SHIPS[:14]}
+    undo_run(store, run.run_id)
+    assert digest(store, "acme") == before
+
+
+def test_answer_for_a_group_without_a_check_counts_against_the_cap(store: Store) -> None:
+    plan = captains(store, 14, settings=STRICT)
+    answer_alike(store, plan, group_of(store, plan), "yes", by="mara")
+    assert own(store, plan) == frozenset()
+    with pytest.raises(ProbesFailed, match="Beyond the cap"):
+        sign(store, "acme", plan.plan_hash, reviewer="mara")
+    assert ask(store, "SELECT 1 FROM night.approvals") == []
+
+
+def test_single_answers_of_a_person_do_not_count_against_the_cap(store: Store) -> None:
+    """Nor do they leave room for a later approval: what one approval exempts, the next one does not count either."""
+    plan = captains(store, 14, settings=STRICT)
+    items = sorted(s.id for s in plan.items)
+    for item in items[:10]:
+        answer(store, plan, item, "this", by="mara")
+    assert own(store, plan) == set(items[:10])
+    sign(store, "acme", plan.plan_hash, reviewer="mara")
+    plan = stored(store, plan.plan_hash)
+    bulk(store, plan, items[10:12])
+    assert own(store, plan) == frozenset()
+    sign(store, "acme", plan.plan_hash, reviewer="mara")
+    retired = "SELECT (probes #>> '{blast_radius,retired}')::int FROM night.approvals ORDER BY recorded_at"
+    assert ask(store, retired) == [(0,), (2,)]
+
+
+def test_revoked_approval_exempts_nothing_of_a_later_one(store: Store) -> None:
+    plan = captains(store, 14, settings=STRICT)
+    items = sorted(s.id for s in plan.items)
+    for item in items[:8]:
+        answer(store, plan, item, "this", by="mara")
+    first = sign(store, "acme", plan.plan_hash, reviewer="mara")
+    revoke(store, "acme", str(first.approval_id), revoked_by="mara", reason="Too early.")
+    bulk(store, stored(store, plan.plan_hash), items[:8])
+    with pytest.raises(ProbesFailed, match="Beyond the cap"):
+        sign(store, "acme", plan.plan_hash, reviewer="mara")
+
+
+def test_sample_with_another_answer_keeps_the_group_open(store: Store) -> None:
+    plan = captains(store, 14)
+    group = group_of(store, plan)
+    mixed = {**checked(group), group.sample[3].id: "no"}
+    done = answer_alike(store, plan, group, "yes", by="mara", checked=mixed)  # type: ignore[arg-type]
+    assert "have another answer than the group would get" in done.problem
+    drafts = read_drafts(store, "acme", plan.plan_hash)
+    assert {id_: draft.verdict for id_, draft in drafts.items()} == mixed
+
+
+def test_group_is_not_answered_by_a_part_of_its_sample_or_by_other_questions(store: Store) -> None:
+    """A form can claim what it wants: the questions to check are drawn here, and all of them need an answer."""
+    plan = captains(store, 14)
+    group = group_of(store, plan)
+    outside = next(w.id for w in group.items if w.id not in checked(group))
+    for given in (
+        dict(list(checked(group).items())[1:]),
+        {**checked(group), outside: "yes"},
+        {outside: "yes"},
+    ):
+        with pytest.raises(Refused, match="of the sample are checked"):
+            answer_alike(store, plan, group, "yes", by="mara", checked=given)  # type: ignore[arg-type]
+    with pytest.raises(Refused, match="yes or no"):
+        answer_alike(store, plan, group, "skip", by="mara")
+    assert read_drafts(store, "acme", plan.plan_hash) == {}
+
+
+def test_no_stored_answer_can_claim_that_a_sample_was_checked(store: Store) -> None:
+    """Neither a note, nor ten answers stored at once, nor those of somebody else, nor ten others, nor answers that were undone."""
+    plan = captains(store, 14)
+    group = group_of(store, plan)
+    items, sample = [w.id for w in group.items], [w.id for w in group.sample]
+    bulk(store, plan, items, note="As 10 like it were answered: a sample of ten was checked")
+    assert own(store, plan) == frozenset()
+    bulk(store, plan, sample)
+    assert own(store, plan) == frozenset(), "ten at once are another group"
+    for item in sample:
+        bulk(store, plan, [item], reviewer="jon")
+    assert own(store, plan) == set(sample), "jon checked, and mara answered for the group"
+    for item in sample:
+        bulk(store, plan, [item])
+    assert own(store, plan) == set(items)
+    undo_last(store, "acme", plan.plan_hash, reviewer="mara")
+    assert own(store, plan) == set(sample), "one of the ten was undone, and jon's answers are still his own"
+
+
+def test_answers_at_once_to_questions_of_several_kinds_are_several_groups(store: Store) -> None:
+    """A checked sample of one form frees no question of another form that was stored with it."""
+    plan = captains(store, 14, ties=3)
+    group = group_of(store, plan)
+    for item in checked(group):
+        bulk(store, plan, [item])
+    bulk(store, plan, [s.id for s in plan.items])
+    assert own(store, plan) == {w.id for w in group.items}
+
+
+def test_checked_group_of_an_earlier_plan_is_checked_again(store: Store) -> None:
+    """Answers follow to identical items of a new plan; those to single questions stay a person's own, that for a group does not."""
+    plan = captains(store, 14)
+    group = group_of(store, plan)
+    answer_alike(store, plan, group, "yes", by="mara", checked=checked(group))
+    more = [{"id": f"{n}", "kind": "observation", "current_version_id": f"{n} v", "valid_from": ago(n)} for n in (3, 2)]
+    texts = [
+        {"id": f"{n} v", "memory_id": f"{n}", "ordinal": 1, "content": f"The captain of the Wanderer is {name}."}
+        for n, name in ((3, "Ada"), (2, "Otto"))
+    ]
+    remember(store, "acme", memories=more, memory_versions=texts)
+    night = run_night(store, "acme", ops="contradictions,resolve_conflicts", force=True)
+    assert night.plan is not None
+    new = stored(store, night.plan.plan_hash)
+    assert new.plan_hash != plan.plan_hash
+    assert len(read_drafts(store, "acme", new.plan_hash)) == 14
+    assert own(store, new) == set(checked(group))
+
+
+def test_only_the_database_says_when_an_answer_was_stored(store: Store) -> None:
+    """An approver's login cannot choose the time by which single answers are told from those for a group; other logins store no answer."""
+    plan = captains(store, 3)
+    row = (plan.header.namespace_id, plan.plan_hash, plan.items[0].id)
+    columns = "namespace_id, plan_hash, item_id, verdict, reviewer"
+    timed = f"INSERT INTO night.review_drafts ({columns}, recorded_at) VALUES (%s, %s, %s, 'yes', 'mara', now())"
+    plain = f"INSERT INTO night.review_drafts ({columns}) VALUES (%s, %s, %s, 'yes', 'mara')"
+    attacks: list[tuple[Role, str]] = [("approver", timed)]
+    attacks += [(role, plain) for role in ("planner", "server", "applier", "reader")]
+    for role, forged in attacks:
+        with store.connect(role) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(forged.encode(), row)
+
+
+def test_newest_wins_is_a_command_that_keeps_the_relations_named_before(store: Store) -> None:
+    """No answer sets it: the group's relation is offered, quoted for a shell, after those that the namespace names."""
+    plan = captains(store, 3, settings={"operations": {"resolve_conflicts": {"newest_wins": ["lives in"]}}})
+    group = group_of(store, plan)
+    command = newest_wins_command(store, plan, group)
+    assert command == (
+        'slowwave namespace set acme \'operations.resolve_conflicts.newest_wins=["lives in", "the captain of … is"]\''
+    )
+    answer_alike(store, plan, group, "yes", by="mara", checked=checked(group))
+    sign(store, "acme", plan.plan_hash, reviewer="mara")
+    ((settings,),) = ask(store, "SELECT settings FROM memory.namespaces WHERE slug = 'acme'")
+    assert isinstance(settings, dict)
+    assert settings["operations"] == {"resolve_conflicts": {"newest_wins": ["lives in"]}}
+
+
+def test_draw_sample_is_spread_evenly() -> None:
+    assert draw_sample(range(100)) == [0, 11, 22, 33, 44, 55, 66, 77, 88, 99]
+    assert draw_sample([1, 2]) == [1, 2]
+
+
+def test_form_of_a_question_without_a_relation_is_none(store: Store) -> None:
+    plan = captains(store, 3)
+    (item, *_) = plan.items
+    assert form_of(item) is not None
+    assert form_of(replace(item, evidence="{}")) is None
+    assert form_of(replace(item, question="same")) is None
