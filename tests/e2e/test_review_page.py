@@ -35,7 +35,7 @@ from tests.e2e.test_gate import CHROMIUM, FLAGS, SCHEMES, picture
 from tests.memories import ask
 from tests.night.test_amended_items import people, waiting
 from tests.night.test_answers import LIVE, OPS, towns
-from tests.plans.review.reviews import asking_alike, asking_of_a_kind
+from tests.plans.review.reviews import asking_alike, asking_of_a_kind, captains
 from tests.plans.review.test_rules import answer, likeliest
 from tests.surfaces.review_page.planted import SLUG, plant
 from tests.waiting import until
@@ -222,6 +222,51 @@ def test_what_looks_decided_is_offered_as_soon_as_it_does(store: Store, chromium
     press(page, "u")
     expect(page.locator("[data-answers=same]")).to_have_text("6")
     until(lambda: ask(store, "SELECT count(*) FROM night.review_drafts WHERE verdict = 'none'") == [(12,)])
+
+
+def test_group_of_one_form_is_checked_and_answered_by_keyboard_at_400_px(
+    store: Store, chromium: Browser, entrance: Entrance
+) -> None:
+    """`a` leads from the card to the group, Tab and Space check its sample of ten, Enter answers all, and one `u` undoes that answer."""
+    from axe_playwright_python.base import AXE_SCRIPT
+    from playwright.sync_api import expect
+
+    captains(store, 14, ties=1)
+    page = opened(chromium, entrance, viewport={"width": 400, "height": 800})
+    asks = "14 statements of the form “the captain of … is” have a later value. Do the later ones hold?"
+
+    def readable(name: str) -> None:
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        page.evaluate(AXE_SCRIPT)
+        options = {"resultTypes": ["violations"], "runOnly": WCAG}
+        assert page.evaluate("options => axe.run(options).then(found => found.violations)", options) == [], name
+        picture(page, f"{name}-400")
+
+    expect(page.locator("#card #group-of")).to_have_text(asks)
+    readable("group-card")
+    press(page, "a")
+    expect(page.get_by_role("heading", name=asks)).to_be_visible()
+    expect(page.get_by_text("no date says which is later")).to_be_visible()
+    readable("group")
+    checks = page.locator("ol.checks fieldset")
+    expect(checks).to_have_count(10)
+    done = 0
+    for _ in range(60):
+        press(page, "Tab")
+        kind, name = page.evaluate("[document.activeElement.type ?? '', document.activeElement.textContent.trim()]")
+        if kind == "radio":
+            press(page, "Space")
+            done += 1
+        if name.startswith("The later ones hold: all 14"):
+            break
+    assert done == 10
+    press(page, "Enter")
+    page.wait_for_url(re.compile(r"/plans/[0-9a-f]+$"))
+    answers = "SELECT together, count(*) FROM (SELECT count(*) AS together FROM night.review_drafts GROUP BY recorded_at) t GROUP BY 1"
+    assert sorted(ask(store, answers)) == [(1, 10), (14, 1)]
+    expect(page.locator("[data-count=open]").first).to_have_text("1")
+    press(page, "u")
+    expect(page.locator("[data-count=open]").first).to_have_text("5")
 
 
 def test_answer_to_a_tie_keeps_its_name_and_the_sign_page_waits_until_it_is_saved(

@@ -20,7 +20,7 @@ from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.outcome import find_outcome, seen_words
 from slowwave.plans.permitted import RISKS
-from slowwave.plans.questions import CODES, HEADINGS, Code
+from slowwave.plans.questions import CODES, HEADINGS, LATER_SIDES, Code
 from slowwave.plans.review import Sort
 from slowwave.plans.review.drafts import Draft, current_drafts
 from slowwave.plans.review.groups import FEWEST, QuestionForm, draw_sample, form_of
@@ -157,8 +157,8 @@ class Waiting:
 
     ``information`` is how much its answer settles (``slowwave.plans.review.queue``). ``learnt`` is the probability of yes by the answers
     so far, and ``follows`` the only verdict that they leave possible (``slowwave.plans.review.rules``). ``sides`` are the words of
-    two rows if the question is which of them is right, and ``form`` is that of their relation. They and the title quote memory, which is
-    untrusted.
+    two rows if the question is which of them is right, ``form`` is that of their relation, and ``side`` says why one of them would stay.
+    They and the title quote memory, which is untrusted.
     """
 
     id: str
@@ -174,6 +174,7 @@ class Waiting:
     follows: str = ""
     sides: tuple[str, str] | None = None
     form: QuestionForm | None = None
+    side: str = ""
 
     @property
     def state(self) -> State:
@@ -345,6 +346,7 @@ def _waiting(
         follows=taught.follows.get(item.id, ""),
         sides=sides_of(item, names),
         form=form_of(item),
+        side=str(item.item.evidence.get("side") or ""),
     )
 
 
@@ -417,6 +419,14 @@ class AlikeQuestions:
             f"{counted(len(self.items), 'open question')} of {self.of.operation} with a probability of at least {percent(self.least)}: "
             f"{HEADINGS[self.of.code]}"
         )
+
+    def line(self, waiting: Waiting) -> str:
+        """Return one of the questions, or a counter-example, in a line: both values and their dates, or else its title."""
+        if self.form is None or waiting.sides is None:
+            return waiting.title
+        stays, ends = waiting.sides
+        which = f", which {waiting.side.removeprefix('because it ')}" if waiting.side.startswith(LATER_SIDES) else ""
+        return f"“{ends}” → “{stays}”{which}"
 
     @property
     def why(self) -> str:

@@ -459,14 +459,14 @@ def _all_alike(desk: _Desk, current: Waiting, least: str) -> None:
     say(one_line(group.asks, LONGEST))
     say(group.why)
     for one in group.examples if group.form else ():
-        say(f"example: {one_line(one.title, LONGEST)}", indent=2)
+        say(f"example: {one_line(group.line(one), LONGEST)}", indent=2)
     for one, why in group.counter_examples:
-        say(f"counter-example: {one_line(one.title, LONGEST)} ({why})", indent=2)
+        say(f"counter-example: {one_line(group.line(one), LONGEST)} ({why})", indent=2)
     sample, digits = group.sample, prefix_length([w.id for w in group.items])
     show_table(
         f"{len(sample)} of {len(group.items):,}, from the least likely to the likeliest",
         ("item", "probability", "rows"),
-        [(w.id[:digits], percent(w.probability), w.title) for w in sample],
+        [(w.id[:digits], percent(w.probability), group.line(w)) for w in sample],
     )
     for verdict, label, follows in group.answers:
         say(f"{verdict[0]}: {label}: {follows}")
@@ -480,7 +480,7 @@ def _all_alike(desk: _Desk, current: Waiting, least: str) -> None:
     checked: dict[str, Verdict] = {}
     if key == "c":
         for n, one in enumerate(sample, start=1):
-            say(f"{n} of {len(sample)}: {one_line(one.title, LONGEST)}")
+            say(f"{n} of {len(sample)}: {one_line(group.line(one), LONGEST)}")
             out.print("y or n, anything else ends the check > ", end="", markup=False)
             if (said := sys.stdin.readline().strip()) not in ("y", "n"):
                 break

@@ -583,7 +583,7 @@ class PlanPages:
         path = f"/plans/{plan.plan_hash}"
 
         def row(waiting: Waiting) -> QueueRow:
-            return queue_row(waiting, f"{path}?item={waiting.id}")
+            return replace(queue_row(waiting, f"{path}?item={waiting.id}"), title=group.line(waiting))
 
         values = {
             **bar_values(plan, found, reviewer_of(request)),
