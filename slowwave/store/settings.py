@@ -118,9 +118,10 @@ _BY_DAY: Final = frozenset(
         *("recall_log_share", "wake_profiles", "screening_on_write", "max_write_bytes"),
         *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps", "search_max_tokens_per_day"),
         *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
+        "questions_per_night",
     )
 )
-"""Settings of what agents ask for, and of schedules: no plan rests on them."""
+"""Settings of what agents ask for, of schedules and of reviews: no plan rests on them."""
 
 
 class Expertise(BaseModel):
@@ -346,6 +347,14 @@ class Settings(BaseSettings):
         json_schema_extra={"why": "Users who keep the workspace in git, as nexo-rs does."},
     )
 
+    questions_per_night: int = Field(
+        default=50,
+        ge=1,
+        le=10_000,
+        description="Questions of a plan that a review lists first, those that settle most; a group of one form is one question, and the "
+        "rest is shown on demand.",
+        json_schema_extra={"why": "How much time a person has for a review, only their team knows."},
+    )
     blast_radius_share: float = Field(
         default=0.02,
         ge=0,

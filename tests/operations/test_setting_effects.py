@@ -181,6 +181,9 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
         "recall_floor": "test_a_harmful_plan_is_flagged",
     },
     "plans/test_gate.py": {},
+    "surfaces/review_page/test_app.py": {
+        "questions_per_night": "test_page_lists_the_questions_of_a_night_and_the_rest_on_demand",
+    },
     "regressions/test_08_two_databases.py": {
         "snapshot_keep_nights": "test_two_databases_keep_their_own_snapshots",
     },

@@ -6,7 +6,8 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import log10
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -41,10 +42,20 @@ from slowwave.text.tokens import counted
 #
 # For other questions, such as whether a value may be lost, there is no useful probability, so each counts as equally open. Their value is
 # the number of questions of connected rows, plus the number of similar questions, of which each further answer is worth less. This is
-# density (Settles, Active Learning, 2012, 5.2).
+# density (Settles, Active Learning, 2012, 5.2). Each question of a group counts as all of the group, because one answer may settle it.
+#
+# A question about rows that agents recall is worth more: 1 more for ten recalls, 2 more for a hundred, as a factor. The logarithm keeps
+# one popular memory from pushing large groups back.
 
 Likeness = tuple[object, ...]
 """The features that similar questions share."""
+
+_RECALLS: Final = 5_000
+_RECALLED: Final = """
+SELECT hit::text, count(*) FROM (
+  SELECT hit_ids FROM memory.recall_events WHERE namespace_id = %(namespace)s ORDER BY occurred_at DESC LIMIT %(most)s) last,
+  unnest(last.hit_ids) hit WHERE hit = ANY(%(rows)s::uuid[]) GROUP BY 1
+"""
 
 _Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -55,12 +66,14 @@ def information(
     *,
     merges: Sequence[StoredItem] = (),
     drafts: Mapping[str, Draft] | None = None,
+    recalls: Mapping[str, int] | None = None,
 ) -> dict[str, float]:
     """Return item → how much its answer settles: a number without a unit, at least 0, larger is asked first.
 
     The values are comparable among questions of one kind. ``likely`` maps some items to the current probability of yes; the others have
     the plan's probability. The groups of rows result from ``merges``, which are items that need no person, and from the drafts with yes.
-    A drafted item keeps the value that it had without drafts. Cost: linear in rows, n log n in items.
+    A drafted item keeps the value that it had without drafts. ``recalls`` are the recalls of rows (``count_recalls``). Cost: linear in
+    rows, n log n in items.
     """
     known, drafted = likely or {}, drafts or {}
     same = [s for s in items if s.question == "same"]
@@ -69,7 +82,23 @@ def information(
     before, after = _settled(same, merges), _settled(same, [*merges, *yes])
     for s, alone, now in zip(same, before.tolist(), after.tolist(), strict=True):
         worth[s.id] = known.get(s.id, s.probability) * (alone if s.id in drafted else now) ** 0.5
+    if recalls:
+        for s in items:
+            worth[s.id] *= 1 + log10(1 + sum(recalls.get(row, 0) for row in _row_ids(s)))
     return worth
+
+
+def count_recalls(store: Store, plan: StoredPlan) -> dict[str, int]:
+    """Return row → how many of the namespace's last recalls found it, for the rows of a plan's pending questions.
+
+    One query over at most ``_RECALLS`` recalls, as a reader.
+    """
+    rows = sorted(set[str]().union(*(_row_ids(s) for s in plan.items if s.status == "pending" and s.is_question)))
+    if not rows:
+        return {}
+    values = {"namespace": plan.header.namespace_id, "most": _RECALLS, "rows": rows}
+    with store.connect("reader") as connection:
+        return {str(row): int(str(n)) for row, n in connection.execute(_RECALLED, values)}
 
 
 def _settled(items: Sequence[StoredItem], merges: Sequence[StoredItem]) -> NDArray[np.int64]:
@@ -102,12 +131,14 @@ def _hanging(items: Sequence[StoredItem]) -> dict[str, float]:
     for s in sorted(items, key=lambda s: s.id):
         kind = kinds[s.id]
         asked[kind] += 1
-        counts[s.id] = together[s.id] + (alike[kind] - asked[kind]) / asked[kind]
+        form = kind[-1]
+        group = isinstance(form, QuestionForm) and form.is_group and alike[kind] >= FEWEST
+        counts[s.id] = together[s.id] + (alike[kind] if group else (alike[kind] - asked[kind]) / asked[kind])
     return counts
 
 
 def likeness(item: StoredItem) -> Likeness:
-    """Return the features by which questions look alike: operation, question, kind, signs of the evidence, and reason.
+    """Return the features by which questions look alike: operation, question, kind, signs of the evidence, reason, and form.
 
     They are taken from the item's evidence, not from the texts of rows.
     """
@@ -116,7 +147,7 @@ def likeness(item: StoredItem) -> Likeness:
     steps = [step for step in found if isinstance(step, Mapping)] if isinstance(found, list) else []
     signs = tuple(sorted({(str(step.get("evidence")), float(step.get("weight", 0)) > 0) for step in steps}))
     reason = str(evidence.get("reason", "")) if isinstance(evidence, Mapping) else ""
-    return item.operation, item.question, item.kind, signs, reason if steps else ""
+    return item.operation, item.question, item.kind, signs, reason if steps else "", form_of(item)
 
 
 def _together(items: Sequence[StoredItem]) -> dict[str, int]:
@@ -158,7 +189,8 @@ class Waiting:
     ``information`` is how much its answer settles (``slowwave.plans.review.queue``). ``learnt`` is the probability of yes by the answers
     so far, and ``follows`` the only verdict that they leave possible (``slowwave.plans.review.rules``). ``sides`` are the words of
     two rows if the question is which of them is right, ``form`` is that of their relation, and ``side`` says why one of them would stay.
-    They and the title quote memory, which is untrusted.
+    ``members`` is the number of open questions of a group that this one is listed for. Title, sides and form quote memory, which is
+    untrusted.
     """
 
     id: str
@@ -175,6 +207,7 @@ class Waiting:
     sides: tuple[str, str] | None = None
     form: QuestionForm | None = None
     side: str = ""
+    members: int = 0
 
     @property
     def state(self) -> State:
@@ -208,7 +241,8 @@ class Queue:
     """The groups of questions in the order in which they are asked, without empty ones.
 
     ``counts`` covers all items, whatever is filtered. ``decided`` items need no person: an approval of the review includes them.
-    ``overruled`` counts those of them that have a person's draft. ``followed`` counts the verdicts that came from an earlier plan with
+    ``overruled`` counts those of them that have a person's draft. ``later`` counts the open questions that are not listed, because a
+    group is listed once or the budget of the night is reached. ``followed`` counts the verdicts that came from an earlier plan with
     the same items.
     """
 
@@ -216,6 +250,7 @@ class Queue:
     counts: Mapping[State, int]
     decided: int
     overruled: int
+    later: int = 0
     contradictions: tuple[str, ...] = field(default=())
     followed: int = 0
     look_decided: tuple[LikeQuestions, ...] = field(default=())
@@ -237,8 +272,13 @@ def queue(
     likely: float | None = None,
     search: str = "",
     names: Mapping[str, str] | None = None,
+    budget: int | None = None,
+    recalls: Mapping[str, int] | None = None,
 ) -> Queue:
     """Return the pending review items of a plan, grouped and ordered, with their drafts.
+
+    With a ``budget``, a group of one form is listed as one question, and so many questions are listed that settle most, less those that
+    were answered already. Without it every question is listed.
 
     Filters: the state of the draft, the operation, the risk, a probability of at least ``likely``, and words of title or sentence in any
     case. ``names`` of rows come from ``slowwave.plans.review.card.called_rows``. The answers so far change the order. Cost: that of
@@ -248,12 +288,13 @@ def queue(
     asked = [s for s in pending if s.is_question]
     taught = learn(asked, drafts)
     merges = [s for s in pending if not s.is_question and s.kind == "merge_rows" and s.id not in drafts]
-    worth = information(asked, taught.likely, merges=merges, drafts=drafts)
+    worth = information(asked, taught.likely, merges=merges, drafts=drafts, recalls=recalls)
     waiting = [_waiting(s, drafts.get(s.id), worth[s.id], taught, names) for s in asked]
     words = search.casefold().split()
+    listed = waiting if budget is None else _within_budget(waiting, budget)
     shown = [
         w
-        for w in waiting
+        for w in listed
         if (state is None or w.state == state)
         and (operation is None or w.operation == operation)
         and (risk is None or w.risk == risk)
@@ -272,10 +313,38 @@ def queue(
         counts=_counts(waiting),
         decided=len(decided),
         overruled=sum(s.id in drafts for s in decided),
+        later=len(waiting) - len(listed),
         contradictions=tuple(sorted(d.item for d in drafts.values() if d.against)),
         followed=sum(d.followed is not None for d in drafts.values()),
         look_decided=taught.decided,
     )
+
+
+def _within_budget(waiting: Sequence[Waiting], budget: int) -> list[Waiting]:
+    """Return the questions to list: all with a draft, and the open ones that settle most, each group as its first question.
+
+    An answer for a group uses up one question of the budget, and so do the answers to its sample together. Answers from an earlier plan
+    use up nothing.
+    """
+    groups: dict[QuestionForm, list[Waiting]] = {}
+    used: set[object] = set()
+    alone: list[Waiting] = []
+    for w in waiting:
+        group = w.form if w.form and w.form.is_group else None
+        if w.state != "open":
+            if w.draft and w.draft.followed is None:
+                used.add(group or (w.draft.reviewer, w.draft.recorded_at))
+        elif group:
+            groups.setdefault(group, []).append(w)
+        else:
+            alone.append(w)
+    for members in groups.values():
+        if len(members) < FEWEST:
+            alone += members
+        else:
+            alone.append(replace(min(members, key=_KEYS["information"]), members=len(members)))
+    tonight = sorted(alone, key=_KEYS["information"])[: max(0, budget - len(used))]
+    return [*(w for w in waiting if w.state != "open"), *tonight]
 
 
 def title_of(item: StoredItem, names: Mapping[str, str] | None = None) -> str:

@@ -177,6 +177,7 @@ _KEYS: Final = (
     ("a P", "one answer for the group of this one, or for all of its kind as likely as P; a sample is shown first"),
     ("d", "what looks decided by your answers: all that are alike, after a sample"),
     ("r", "what your answers teach in words: accept it for the nights to come, up to a limit"),
+    ("m", "ask every question, also those beyond the number of a night"),
     ("x N…", "remove the rows of these columns from a merge, counted from 1; the rest becomes a new plan"),
     ("e TEXT", "propose this text instead, as a new plan"),
     ("/ WORDS", "only those that speak of them; / alone shows all again"),
@@ -193,19 +194,32 @@ class _Desk:
     reviewer: str
     sort: Sort = "information"
     words: str = ""
+    all: bool = False
 
     @property
     def namespace(self) -> str:
         return self.plan.header.namespace
 
-    def queue(self) -> Queue:
-        """Return the questions in the state of all current drafts."""
+    def queue(self, *, every: bool = False) -> Queue:
+        """Return the questions in the state of all current drafts: those of the night, or every one of the plan."""
         from slowwave.plans.review.card import called_rows
         from slowwave.plans.review.drafts import read_drafts
-        from slowwave.plans.review.queue import queue
+        from slowwave.plans.review.queue import count_recalls, queue
+        from slowwave.store.namespaces import namespace_settings
 
         drafts = read_drafts(self.store, self.namespace, self.plan.plan_hash)
-        return queue(self.plan, drafts, sort=self.sort, search=self.words, names=called_rows(self.store, self.plan))
+        budget = None
+        if not (every or self.all or self.words):
+            with self.store.connect("reader") as connection:
+                budget = namespace_settings(connection, self.namespace).questions_per_night
+        return queue(
+            *(self.plan, drafts),
+            sort=self.sort,
+            search=self.words,
+            names=called_rows(self.store, self.plan),
+            budget=budget,
+            recalls=count_recalls(self.store, self.plan),
+        )
 
     def stored(self, item: str) -> StoredItem:
         """Return an item of the plan by its id."""
@@ -256,6 +270,9 @@ def review(
     plan: Plan = None,
     by: By = "",
     sort: Annotated[str, typer.Option(help=f"Order of the questions: {', '.join(SORTS)}.")] = "information",
+    all_: Annotated[
+        bool, typer.Option("--all", help="Ask every question, also those beyond the number of a night.")
+    ] = False,
     signing: Annotated[
         bool, typer.Option("--sign", help="Approve the drafts and all items without a question; ask nothing.")
     ] = False,
@@ -280,7 +297,7 @@ def review(
         raise Refused(f"--sort {sort[:40]!r} is none of {', '.join(SORTS)}.")
     store = open_store()
     found = _plan(store, namespace, plan)
-    desk = _Desk(store, found, by, chosen)
+    desk = _Desk(store, found, by, chosen, all=all_)
     if signing:
         _sign(desk, include_decided=not drafts_only, force=force, note=note, json=json)
     elif json:
@@ -328,9 +345,13 @@ def _ask(desk: _Desk) -> None:
     while True:
         asked = desk.queue()
         current = next((w for w in asked.items if w.state == "open"), None)
-        if current is None and not desk.words and desk.turn_to_open():
+        if current is None and not desk.words and not asked.later and desk.turn_to_open():
             continue
-        if current is None:
+        if current is None and asked.later:
+            say(
+                f"The questions of this night are answered. {counted(asked.later, 'more waits', 'more wait')}: m asks them too."
+            )
+        elif current is None:
             say(
                 f"No open question mentions {desk.words!r}; / shows all again."
                 if desk.words
@@ -361,7 +382,7 @@ def _prompted_keys(desk: _Desk, asked: Queue, current: Waiting | None) -> list[s
     """Return the keys that do something at the question that is asked now, as the prompt lists them."""
     from slowwave.night.answers import amendable
 
-    keys = ["u", *(["d"] if asked.look_decided else []), "r", "/", "?", "q"]
+    keys = ["u", *(["d"] if asked.look_decided else []), "r", *(["m"] if asked.later else []), "/", "?", "q"]
     if current is None:
         return keys
     stored = desk.stored(current.id)
@@ -397,7 +418,9 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
         elif key == "a" and current is not None:
             _all_alike(desk, current, rest)
         elif key == "d":
-            _look_decided(desk, asked)
+            _look_decided(desk, desk.queue(every=True))
+        elif key == "m":
+            desk.all = True
         elif key == "r":
             offer_rules(desk.store, desk.plan, desk.reviewer)
         elif key in ("x", "e") and current is not None:
@@ -453,7 +476,7 @@ def _all_alike(desk: _Desk, current: Waiting, least: str) -> None:
         likely = float(least) if least else None
     except ValueError:
         raise Refused(f"{least[:40]!r} is no probability: give one from 0 to 1, such as `a 0.95`.") from None
-    group = alike(desk.queue(), current.id, likely)
+    group = alike(desk.queue(every=True), current.id, likely)
     if not group.items:
         raise Refused(f"No open question of this kind is as likely as {percent(group.least)}.")
     say(one_line(group.asks, LONGEST))
@@ -606,7 +629,7 @@ def _as_json(desk: _Desk) -> dict[str, object]:
     from slowwave.plans.questions import HEADINGS
     from slowwave.plans.review.queue import gone_drafts
 
-    asked = desk.queue()
+    asked = desk.queue(every=True)
     return {
         "plan_hash": desk.plan.plan_hash,
         "namespace": desk.namespace,

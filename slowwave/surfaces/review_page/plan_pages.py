@@ -43,6 +43,7 @@ from slowwave.plans.review.queue import (
     Waiting,
     alike,
     ask_about_group,
+    count_recalls,
     gone_drafts,
     queue,
     sides_of,
@@ -51,6 +52,7 @@ from slowwave.plans.review.queue import (
 from slowwave.plans.states import shown_state
 from slowwave.plans.waterfall import Step, percent, reading
 from slowwave.store.connect import Store
+from slowwave.store.namespaces import namespace_settings
 from slowwave.surfaces.review_page.desk import LONGEST, Desk, fragment, page, rendered, visible
 from slowwave.surfaces.review_page.guard import Posted, Reviewer, posted_by, reviewer_of
 
@@ -68,7 +70,7 @@ STATES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Empty fields filter nothing; ``page`` counts from 1."""
+    """Empty fields filter nothing; ``all`` lists every question whatever the budget of the night; ``page`` counts from 1."""
 
     text: str = ""
     question: str = ""
@@ -76,6 +78,7 @@ class Chosen:
     risk: str = ""
     state: str = ""
     sort: str = ""
+    all: str = ""
     page: int = 1
 
     @classmethod
@@ -135,7 +138,8 @@ class QueueRow:
     """Question in the queue, as text.
 
     ``title`` and ``short`` quote memory; ``short`` leaves out what two sides have in common. ``answer`` names the answer so far, ``said``
-    also who gave it. ``plain`` is false if the question is not one of yes and no, such as which of two sides is right.
+    also who gave it. ``plain`` is false if the question is not one of yes and no, such as which of two sides is right. ``members`` is the
+    size of the group that the row is listed for.
     """
 
     item: str
@@ -152,6 +156,7 @@ class QueueRow:
     answer: str = ""
     short: str = ""
     plain: bool = True
+    members: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +180,18 @@ class QueuePage:
 
 
 def chosen_queue(
-    plan: StoredPlan, drafts: Mapping[str, Draft], chosen: Chosen, names: Mapping[str, str] | None = None
+    plan: StoredPlan,
+    drafts: Mapping[str, Draft],
+    chosen: Chosen,
+    names: Mapping[str, str] | None = None,
+    budget: int | None = None,
+    recalls: Mapping[str, int] | None = None,
 ) -> Queue:
     """Return the queue of a plan, filtered and ordered as chosen.
 
-    A value that is not one of a filter's values has no effect.
+    A value that is not one of a filter's values has no effect. The ``budget`` of the night holds only where nothing is filtered.
     """
+    searches = chosen.all or chosen.text or chosen.question or chosen.operation or chosen.risk or chosen.state
     states: dict[str, State] = {state: state for state in _SIGNS}
     sorts: dict[str, Sort] = {sort: sort for sort in SORTS}
     return queue(
@@ -192,6 +203,8 @@ def chosen_queue(
         risk=chosen.risk or None,
         search=chosen.text,
         names=names,
+        budget=None if searches else budget,
+        recalls=recalls,
     )
 
 
@@ -238,6 +251,7 @@ def queue_row(waiting: Waiting, href: str, answer: str = "") -> QueueRow:
         answer=answer,
         short=short_sides(*waiting.sides) if waiting.sides else waiting.title,
         plain=not waiting.sides,
+        members=waiting.members,
     )
 
 
@@ -448,11 +462,19 @@ class PlanPages:
         plan, drafts = self._read(request)
         path = f"/plans/{plan.plan_hash}"
         chosen = Chosen.from_parameters(request.query_params)
-        found = chosen_queue(plan, drafts, chosen, called_rows(self._desk.store, plan))
+        named = request.query_params.get("item", "")
+        store = self._desk.store
+        with store.connect("reader") as connection:
+            budget = namespace_settings(connection, plan.header.namespace).questions_per_night
+        names, recalls = called_rows(store, plan), count_recalls(store, plan)
+        found = chosen_queue(plan, drafts, chosen, names, budget, recalls)
+        if named and all(
+            w.id != named for w in found.items
+        ):  # a link leads to a question that is not among those of the night
+            found = chosen_queue(plan, drafts, chosen, names, None, recalls)
         answers = given_answers(self._desk.store, plan, drafts)
         listed = queue_page(found, chosen, path, answers)
         rows = [row for group in listed.groups for row in group.rows]
-        named = request.query_params.get("item", "")
         current = (
             next((row for row in rows if row.item == named), None)
             or next((row for row in rows if row.verdict == "open"), None)
@@ -468,6 +490,9 @@ class PlanPages:
             "page_number": min(chosen.page, listed.pages),
             "previous": f"{path}?{chosen.at(chosen.page - 1).query()}" if chosen.page > 1 else "",
             "next": f"{path}?{chosen.at(chosen.page + 1).query()}" if chosen.page < listed.pages else "",
+            "later": found.later,
+            "later_href": f"{path}?{chosen.query(all='1')}",
+            "budget": budget,
             "current": current,
             "card": Markup(self._card(plan, drafts, current.item) if current else ""),  # noqa: S704 - a template made it
             "answers": [(one, _STYLES.get(one.name, "")) for one in ANSWERS],

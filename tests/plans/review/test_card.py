@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from slowwave.changes.merges import Merge, merge_rows
+from slowwave.night.answers import answers_of, describe_answers
 from slowwave.night.night import run_night
 from slowwave.operations import permits
 from slowwave.plans.items import Item
@@ -147,3 +148,22 @@ def test_words_that_every_row_has_are_not_marked_and_silence_differs_from_nothin
     assert told == [[("a ", False), ("b  ", True), ("c", False)], [("a c", False)], []]
     assert marked(["a", ""])[0][0].differs is False
     assert marked(["x" * 10_000])[0][0].text == "x" * 4_000
+
+
+def test_every_question_of_a_night_says_why_it_is_asked_and_what_each_answer_does(demo: Store) -> None:
+    night = run_night(demo, "demo-harbor", force=True)
+    assert night.plan is not None
+    with demo.connect("reader") as connection:
+        plan = read_plan(connection, night.plan.plan_hash)
+    asked = [s for s in plan.items if s.is_question and s.status == "pending"]
+    assert {s.question for s in asked} >= {"same", "which_is_right", "shorter", "delete"}
+    for stored in asked:
+        question, mark, why = stored.reason.partition("? ")
+        assert (question, mark, why.endswith((".", "…"))) == (question, "? ", True), stored.reason
+        effects = {choice.name: effect for choice, effect in describe_answers(stored)}
+        named = {choice.name for choice in answers_of(stored)}
+        if named == {"yes", "no"}:
+            shown = card(demo, plan, stored)
+            effects = {"yes": shown.if_yes, "no": shown.if_no}
+        assert effects.keys() == named
+        assert all(effects.values())

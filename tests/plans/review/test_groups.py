@@ -17,13 +17,14 @@ from slowwave.plans.gate import revoke
 from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.plans.review.drafts import NewDraft, Verdict, answered_by_person, read_drafts, save_drafts, undo_last
 from slowwave.plans.review.groups import SAMPLE, draw_sample, form_of
-from slowwave.plans.review.queue import AlikeQuestions, alike, ask_about_group, queue
+from slowwave.plans.review.queue import AlikeQuestions, alike, ask_about_group, count_recalls, queue
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.logins import Role
 from tests.memories import ago, ask, remember
 from tests.permitting import sign
 from tests.plans.review.reviews import CAPTAINS, SHIPS, captains
+from tests.snapshots import uid
 
 pytestmark = pytest.mark.slow
 
@@ -236,6 +237,44 @@ def test_newest_wins_is_a_command_that_keeps_the_relations_named_before(store: S
     ((settings,),) = ask(store, "SELECT settings FROM memory.namespaces WHERE slug = 'acme'")
     assert isinstance(settings, dict)
     assert settings["operations"] == {"resolve_conflicts": {"newest_wins": ["lives in"]}}
+
+
+def test_budget_lists_the_questions_that_settle_most_and_a_group_once(store: Store) -> None:
+    """A group is worth all of its members; what is not listed is counted, and listed on demand; a checked group uses up one question."""
+    plan = captains(store, 14, ties=6)
+    found = queue(plan, {}, budget=4)
+    assert (len(found.items), found.items[0].members, found.later) == (4, 14, 16)
+    assert [w.form.direction for w in found.items if w.form] == ["later", *["undated"] * 3]
+    assert {w.id for w in queue(plan, {}).items} == {s.id for s in plan.items}
+    group = group_of(store, plan)
+    answer_alike(store, plan, group, "yes", by="mara", checked=checked(group))
+    drafts = read_drafts(store, "acme", plan.plan_hash)
+    after = queue(plan, drafts, budget=4)
+    assert sum(w.state == "open" for w in after.items) == 3
+    assert after.later == 3
+    for w in [w for w in after.items if w.state == "open"]:
+        answer(store, plan, w.id, "skip", by="mara")
+    done = queue(plan, read_drafts(store, "acme", plan.plan_hash), budget=4)
+    assert (sum(w.state == "open" for w in done.items), done.later) == (0, 3)
+    assert {w.id for w in queue(plan, drafts).items} == {s.id for s in plan.items}, "nothing is lost"
+
+
+def test_questions_about_recalled_rows_come_earlier(store: Store) -> None:
+    plan = captains(store, 0, ties=4)
+    asked = queue(plan, {}).items
+    last = asked[-1]
+    row = next(s for s in plan.items if s.id == last.id).item.mutation.rows[0].id
+    name = next(f"{ship} {who}" for ship in SHIPS for who in ("Ada", "Otto") if uid(f"{ship} {who}") == row)
+    recalled = [
+        {"id": f"recall {n}", "query": "the captain", "occurred_at": ago(0.1), "hit_ids": [name]} for n in range(9)
+    ]
+    remember(store, "acme", recall_events=recalled)
+    recalls = count_recalls(store, plan)
+    assert recalls == {row: 9}
+    found = queue(plan, {}, recalls=recalls)
+    moved = [w.id for w in found.items].index(last.id)
+    assert moved < len(asked) - 1
+    assert found.items[moved].information == pytest.approx(2 * last.information)
 
 
 def test_draw_sample_is_spread_evenly() -> None:

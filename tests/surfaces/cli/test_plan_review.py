@@ -150,6 +150,24 @@ def test_group_of_one_form_is_checked_and_answered_in_the_words_of_the_page(
     assert json.loads(signed)["approved"] == 14
 
 
+def test_questions_beyond_those_of_a_night_are_asked_on_demand(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    captains(store, 0, ties=4, settings={"questions_per_night": 2})
+
+    def answered(*lines: str, every: bool = False) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        text = run("plans", "review", "acme", "--by", "mara", *(["--all"] if every else []))[1]
+        return " ".join(text.split())
+
+    text = answered("s", "s", "m", "q")
+    assert "The questions of this night are answered. 2 more wait: m asks them too." in text
+    assert text.count("Which of the two is right?") == 3
+    assert "u r m / ? q >" in text
+    assert "more wait" not in answered("q", every=True)
+    assert len(json.loads(run("plans", "review", "acme", "--by", "mara", "--json")[1])["groups"][0]["items"]) == 4
+
+
 def test_when_nothing_is_open_the_last_answer_can_be_taken_back(answer: Answer, review: Review) -> None:
     text = answer(*["y"] * len(review.asked), "u", "q")
     assert "No question is open." in text

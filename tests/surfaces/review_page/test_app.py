@@ -286,6 +286,26 @@ def test_group_of_one_form_is_answered_after_its_sample_was_checked(store: Store
     assert ask(store, "SELECT cardinality(item_ids), forced FROM night.approvals") == [(14, False)]
 
 
+def test_page_lists_the_questions_of_a_night_and_the_rest_on_demand(store: Store, browser: Browser) -> None:
+    """The setting says how many; a link, a search and the address of a question lead to the others."""
+    plan = captains(store, 5, ties=4, settings={"questions_per_night": 2})
+    path = f"/plans/{plan.plan_hash}"
+
+    def listed(address: str) -> set[str]:
+        return {str(a["data-item"]) for a in Tags(browser.get(address).text).all("a") if "data-item" in a}
+
+    shown = browser.get(path).text
+    first = listed(path)
+    assert len(first) == 2
+    assert "5 of one form" in plain(shown)
+    assert "7 more questions wait: list every question" in plain(shown)
+    assert f'/plans/{plan.plan_hash}?all=1"' in shown
+    everything = {s.id for s in plan.items}
+    assert listed(f"{path}?all=1") == listed(f"{path}?text=captain") == everything
+    hidden = min(everything - first)
+    assert f'name="item" value="{hidden}"' in browser.get(f"{path}?item={hidden}").text
+
+
 def test_answer_to_all_of_a_kind_seals_the_questions_that_follow_and_a_note_changes_none(
     store: Store, browser: Browser
 ) -> None:

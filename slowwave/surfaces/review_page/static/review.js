@@ -139,7 +139,9 @@ function start(desk) {
     } else {
       pressed();
       const more = document.querySelector("#next-page");
-      say(`${title(row)}: ${label}. ${more ? "Nothing is open on this page; the next one has more." : "Nothing is open here. Sign when you are ready."}`);
+      const later = document.querySelector("#later");
+      const rest = more ? "Nothing is open on this page; the next one has more." : later ? `Nothing is open here. ${later.textContent}.` : "Nothing is open here. Sign when you are ready.";
+      say(`${title(row)}: ${label}. ${rest}`);
     }
   }
 
