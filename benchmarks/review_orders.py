@@ -11,38 +11,56 @@ with the groups that every yes joins, which is what apply makes; and of what a l
 the answers. Answers until an F1 are counted of what is signed, as are those until the F1 that ``ASKED`` answers by chance reach: an order
 halves the number where it needs at most half of the answers that chance took. Of a set of more than ``--rows`` rows so many are taken,
 whole clusters.
+
+``--clean 10000`` measures another thing: the minutes that a scripted reviewer needs until a namespace of so many memories is clean, at
+five seconds for each question that it reads.
 """
 
 from __future__ import annotations
 
 import argparse
+import html
 import json
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from rich.console import Console
 from scipy import sparse
 from scipy.sparse import csgraph
+from starlette.testclient import TestClient
 
 from benchmarks import matching, quality, tfidf, trial, worlds
 from benchmarks.machine import commit
+from benchmarks.maintenance.generator import read_grammar
+from benchmarks.memories import CHANGES
 from benchmarks.quality import Counted
 from benchmarks.report import Part, show
 from slowwave.matching import Answers, Matches, match_entities
+from slowwave.night.night import run_night
 from slowwave.plans.ledger import StoredItem
 from slowwave.plans.review.drafts import Draft
+from slowwave.plans.review.groups import SAMPLE
 from slowwave.plans.review.queue import information
 from slowwave.plans.review.rules import learn
+from slowwave.sources.tables import import_memories
+from slowwave.store import server
+from slowwave.store.configured_models import embedder_for
+from slowwave.store.connect import Store
+from slowwave.store.migrate import open_store
 from slowwave.store.settings import Settings
+from slowwave.surfaces.review_page.app import review_app
+from slowwave.surfaces.review_page.guard import entrance_of
 
 ASKED: Final = 100
 """Answers after which orders are compared."""
@@ -224,8 +242,14 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=200, help="answers at most")
     parser.add_argument("--rows", type=int, default=6_000, help="rows of a set at most")
     parser.add_argument("--seed", type=int, help="worlds of this seed, and nothing else")
+    parser.add_argument("--clean", type=int, metavar="MEMORIES", help="only review a namespace of so many memories")
     given = parser.parse_args()
     console, found = Console(), dict[str, Simulated]()
+    if given.clean:
+        console.width = max(console.width, 150)
+        show([clean(Injected.from_seed(given.clean, given.seed or 1))], console)
+        console.print(f"Commit {commit()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}.")
+        return
     if given.folder and not given.folder.is_dir():
         console.print(f"{given.folder} is no folder, so only generated sets are asked about.")
         given.folder = None
@@ -342,6 +366,329 @@ def parts(found: Mapping[str, Simulated]) -> list[Part]:
             numbers,
         ),
     ]
+
+
+# Minutes until a namespace is clean. Changes of fact, duplicates and pairs that only look like them are injected into statements about
+# other subjects. A scripted reviewer, who knows the facts, answers what the pages of a review show, and sees nothing else.
+
+SECONDS: Final = 5.0
+"""Seconds in which the reviewer reads one question, on a card or as a line of a sample; the answer for a group takes as long."""
+
+CHANGED, REPEATED, BOTH_HOLD, OTHERS = 500, 300, 100, 100
+"""Injected pairs in 10,000 memories: changes of fact, duplicates, two values that both hold, and equal statements with other numbers."""
+
+NIGHTS: Final = 6
+"""The most nights; the namespace is clean after the first one that asks nothing and changes nothing."""
+
+_OPS: Final = "contradictions,resolve_conflicts,dedupe_memories"
+_TRIES: Final = 3  # samples of one kind that may turn out mixed before its questions are answered one by one
+_SEVERAL: Final = ("employer", "manager", "phone number", "delivery address")
+"""Relations in which half of the pairs that both hold are hidden among changes."""
+
+_NAMED: Final[Mapping[str, str]] = {
+    "ships": "the {n}",
+    "companies": "{n} Foods",
+    "shops": "the {n} Bakery",
+    "products": "the {n} kettle",
+    "projects": "Project {n}",
+    "services": "the {n} service",
+    "teams": "the {n} team",
+    "tickets": "ticket {n}",
+    "friends": "{n}",
+    "orders": "order {n}",
+    "rooms_of_house": "the {n} room",
+}
+_INCIDENTS: Final = (
+    "The {n} depot closed its loading ramp for {d} hours because the hydraulic platform had cracked.",
+    "After the inspection of the {n} warehouse a technician replaced the damaged sprinkler in hall {d}.",
+    "The night shift at the {n} plant reported that conveyor {d} stopped without a warning.",
+    "A courier delivered {d} parcels to the {n} clinic although the reception was already closed.",
+    "The gardeners of the {n} estate planted {d} chestnut trees along the northern boundary.",
+)
+_CONTACTS: Final = ("The contact for {s} is {v}.", "The supplier of {s} is {v}.", "The sponsor of {s} is {v}.")
+_LIVE: Final = """
+SELECT m.external_id FROM memory.memories m WHERE m.valid_to IS NULL AND m.invalidated_at IS NULL AND m.merged_into IS NULL
+"""
+
+
+class _Memory(NamedTuple):
+    text: str
+    days: int  # before the first night
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """The memories of a namespace, and what a person knows of them: pairs of texts that changed, the earlier first, and that repeat."""
+
+    memories: Sequence[_Memory]
+    changed: frozenset[tuple[str, str]]
+    repeated: frozenset[frozenset[str]]
+
+    @classmethod
+    def from_seed(cls, size: int, seed: int) -> Injected:
+        """Make a namespace of ``size`` memories, with as large a share of injected pairs as 10,000 have."""
+        rng = Random(seed)  # noqa: S311 - no secret
+        share, names = size / 10_000, _names(rng)
+        pools: Mapping[str, Sequence[str]] = read_grammar()["pools"]
+        relations = [r for r in read_grammar()["relation"] if "subjects" in r and not r.get("many")]
+        several = [r for r in relations if r["name"] in _SEVERAL]
+        same = [change for how, change in CHANGES.items() if how.startswith("same")]
+        memories: list[_Memory] = []
+
+        def subject(relation: Mapping[str, Any]) -> str:
+            return _NAMED[relation["subjects"]].replace("{n}", next(names))
+
+        def add(text: str, days: int) -> str:
+            memories.append(_Memory(text[:1].upper() + text[1:], days))
+            return memories[-1].text
+
+        def state(template: str, of: str, value: str, days: int) -> str:
+            return add(template.replace("{s}", of).replace("{v}", value), days)
+
+        changed: list[tuple[str, str]] = []
+        for k in range(round(CHANGED * share)):
+            relation = relations[k % len(relations)]
+            of, (old, new) = subject(relation), rng.sample(pools[relation["values"]], 2)
+            form = (
+                relation["note"] if k % 5 else relation["sentence"]
+            )  # a fifth of the changes is stated in another form
+            earlier = state(relation["note"][0], of, old, 300 - k % 90)
+            changed.append((earlier, state(rng.choice(form), of, new, 100 - k % 90)))
+        for k in range(round(BOTH_HOLD * share)):
+            relation = several[k // 2 % len(several)]
+            of, values = subject(relation), rng.sample(pools[relation["values"]], 2)
+            template = relation["note"][0] if k % 2 else _CONTACTS[k // 2 % len(_CONTACTS)]
+            for value, days in zip(values, (310, 95), strict=True):
+                state(template, of, value, days)
+        repeated: list[frozenset[str]] = []
+        for k in range(round(REPEATED * share) + round(OTHERS * share)):
+            duplicate = k < round(REPEATED * share)
+            change = same[k % len(same)] if duplicate else CHANGES["other: another number"]
+            first = add(rng.choice(_INCIDENTS).format(n=next(names), d=rng.randrange(2, 90)), 200)
+            second = _Memory(change(first, rng), 120)
+            memories.append(second)
+            repeated += [frozenset((first, second.text))] if duplicate else []
+        while len(memories) < size:
+            if len(memories) % 2:
+                add(rng.choice(_INCIDENTS).format(n=next(names), d=rng.randrange(2, 90)), rng.randrange(400))
+            else:
+                relation = rng.choice(relations)
+                state(relation["note"][0], subject(relation), rng.choice(pools[relation["values"]]), rng.randrange(400))
+        return cls(memories, frozenset(changed), frozenset(repeated))
+
+    def answer(self, operation: str, texts: Sequence[str]) -> str:
+        """Return the answer of someone who knows the facts to a question that quotes ``texts``, the one that would end first."""
+        if operation == "dedupe_memories":
+            return "same" if frozenset(texts) in self.repeated else "different"
+        pair = (texts[0], texts[-1])
+        return "this" if pair in self.changed else "other" if pair[::-1] in self.changed else "both"
+
+
+def _names(rng: Random) -> Iterator[str]:
+    """Yield names that share no word."""
+    seen: set[str] = set()
+    while True:
+        name = "".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(4)).capitalize()
+        if name not in seen:
+            seen.add(name)
+            yield name
+
+
+class _Row(NamedTuple):
+    """An open question as the list of a page, or a sample, shows it."""
+
+    item: str
+    texts: Sequence[str]
+    operation: str
+    odds: float = 1.0
+
+
+class ScriptedReviewer:
+    """Someone who knows the facts and reads only pages; ``cards`` counts the questions read, ``forced`` the approvals that needed force."""
+
+    def __init__(self, store: Store, gold: Injected) -> None:
+        self._origin, self._gold = "http://127.0.0.1:4600", gold
+        entrance = entrance_of("127.0.0.1", 4600, reviewer="mara")
+        self._client = TestClient(review_app(store, entrance), base_url=self._origin)
+        self._below = ""
+        self._get(entrance.link())
+        self._tries: Counter[str] = Counter()
+        self.cards = self.answers = self.forced = self.groups = 0
+
+    def review(self, plan: str) -> None:
+        """Answer every question of a plan and of those that follow, the listed ones first; approve and apply them."""
+        path = f"/plans/{plan}"
+        left = [path]
+        while left:
+            at = left.pop()
+            for every in ("", "?all=1"):
+                page = self._get(at + every)
+                while row := _open_row(page):
+                    self._answer(at, row)
+                    page = self._get(at + every)
+            left += (
+                [f"/plans/{after}"] if (after := self._client.get(f"{self._below}{at}/drafts").json()["next"]) else []
+            )
+        self._sign(path)
+
+    def _answer(self, path: str, row: _Row) -> None:
+        kind = row.operation
+        if asked := re.search(
+            r'<h3 id="group-of">(.*?)</h3>', card := self._get(f"{path}/items/{row.item}"), re.DOTALL
+        ):
+            kind = _plain(asked[1]).partition(" ")[2]
+        if (asked or kind == "dedupe_memories") and self._group(path, row, kind):
+            return
+        assert card, "the page shows a card"
+        self.cards += 1
+        self.answers += 1
+        given = self._gold.answer(row.operation, row.texts)
+        self._post(f"{path}/drafts", {"item": row.item, "verdict": given})
+
+    def _group(self, path: str, row: _Row, kind: str) -> bool:
+        """Check a sample and answer the group if all of it agrees; return whether the question of ``row`` was answered by that."""
+        least = 0.0
+        while self._tries[kind] < _TRIES:
+            page = self._get(f"{path}/alike?item={row.item}&at_least={least}")
+            sample = [one._replace(operation=row.operation) for one in _sampled(page)]
+            if len(sample) < SAMPLE:
+                return False
+            said = {s.item: self._gold.answer(s.operation, s.texts) in ("this", "same") for s in sample}
+            fields = {f"check-{item}": "yes" if right else "no" for item, right in said.items()}
+            fields |= {
+                "item": row.item,
+                "at_least": str(least),
+                "verdict": "yes",
+                "known_by": _hidden(page, "known_by"),
+            }
+            self._post(f"{path}/alike", fields)
+            self.cards += len(sample)
+            self.answers += len(sample)
+            if all(said.values()):
+                self.cards += 1
+                self.answers += 1
+                self.groups += 1
+                return least == 0.0
+            self._tries[kind] += 1
+            least = max(s.odds for s in sample if not said[s.item]) + 0.001  # as likely as the page shows it
+            if row.operation != "dedupe_memories" or least > 1:
+                self._tries[kind] = _TRIES
+            if row.item in said:
+                return True
+        return False
+
+    def _sign(self, path: str) -> None:
+        page = self._get(f"{path}/sign")
+        fields = {"shown": _hidden(page, "shown"), "include_decided": "yes"}
+        answered = self._post(f"{path}/sign", fields)
+        if answered.status_code == 409 and 'name="force"' in answered.text:
+            self.forced += 1
+            self._post(f"{path}/sign", fields | {"force": "yes", "note": "I answered each of them."})
+        approvals = re.findall(r'name="approval" value="([0-9a-f-]{36})"', self._get(f"{path}/signed"))
+        for approval in dict.fromkeys(approvals):
+            self._post(f"{path}/apply", {"approval": approval})
+
+    def _get(self, path: str) -> str:
+        text = self._client.get(path if path.startswith("/enter") else f"{self._below}{path}").text
+        if found := re.search(r'content="(/s/[0-9a-f]{64})"', text):
+            self._below = found[1]
+        return text
+
+    def _post(self, path: str, fields: Mapping[str, str]) -> Any:
+        token = re.search(r'data-form-token="([0-9a-f]{64})"', self._get(path.rpartition("/")[0]))
+        form = {"form_token": token[1] if token else "", **fields}
+        return self._client.post(
+            f"{self._below}{path}", data=form, headers={"origin": self._origin}, follow_redirects=False
+        )
+
+
+def _open_row(page: str) -> _Row | None:
+    """Return the question that a page shows, if it is open."""
+    for attributes, rest in re.findall(r'<a class="row"([^>]*)>(.*?)</a>', page, re.DOTALL):
+        named = dict(re.findall(r'data-([a-z]+)="([^"]*)"', attributes))
+        if named["verdict"] == "open":
+            operation = _plain(rest).rpartition(" · ")[0].rpartition("· ")[2]
+            return _Row(named["item"], _quoted(named["words"]), operation)
+    return None
+
+
+def _sampled(page: str) -> list[_Row]:
+    found: list[_Row] = []
+    for one in re.findall(r"<li><fieldset>(.*?)</fieldset>", page, re.DOTALL):
+        odds = re.search(r'odds">([\d.]+) %', one)
+        item = re.search(r'name="check-([0-9a-f-]{36})"', one)
+        title = re.search(r"<legend><a [^>]*>(.*?)</a>", one, re.DOTALL)
+        if item and title:
+            found.append(_Row(item[1], _quoted(_plain(title[1])), "", float(odds[1]) / 100 if odds else 1.0))
+    return found
+
+
+def _quoted(text: str) -> list[str]:
+    return re.findall("“([^”]*)”", html.unescape(text))
+
+
+def _plain(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", page)).split())
+
+
+def _hidden(page: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([0-9a-f]+)"', page)
+    return found[1] if found else ""
+
+
+def clean(made: Injected) -> Part:
+    """Plan, review and apply nights of a namespace until one asks and changes nothing; a row with the figures of each."""
+    with tempfile.TemporaryDirectory(prefix="slowwave-bench-") as home:
+        os.environ["SLOWWAVE_HOME"] = home
+        os.environ.pop("SLOWWAVE_DATABASE_URL", None)
+        try:
+            store = open_store()
+            _remember(store, made)
+            reviewer = ScriptedReviewer(store, made)
+            rows: list[list[str]] = []
+            for n in range(NIGHTS):
+                plan = run_night(store, "bench", ops=_OPS, force=True).plan
+                if plan is None or not plan.items:
+                    break
+                reviewer.review(plan.plan_hash)
+                rows.append([str(n + 1), *_figures(store, made, reviewer, sum(i.is_question for i in plan.items))])
+        finally:
+            server.stop(Path(home))
+    return Part(
+        f"A namespace of {len(made.memories):,} memories",
+        f"{len(made.changed):,} changes and {len(made.repeated):,} duplicates are injected. Questions, answers and minutes (at {SECONDS:g} "
+        f"seconds a question) are those of a scripted reviewer who sees only pages; figures add up over the nights of {_OPS}.",
+        [
+            *("night", "questions", "read", "answers", "groups", "minutes", "forced"),
+            *("changes ended", "duplicates merged", "wrong", "of all changes"),
+        ],
+        rows,
+    )
+
+
+def _remember(store: Store, made: Injected) -> None:
+    start = datetime.now(UTC).replace(microsecond=0)
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        for k, one in enumerate(made.memories):
+            at = (start - timedelta(days=one.days)).isoformat()
+            file.write(json.dumps({"id": str(k), "text": one.text, "created_at": at}) + "\n")
+        file.flush()
+        with store.connect("owner") as connection:
+            import_memories(connection, Path(file.name), embedder=embedder_for(Settings()), namespace="bench")
+
+
+def _figures(store: Store, made: Injected, reviewer: ScriptedReviewer, questions: int) -> list[str]:
+    with store.connect("reader") as connection:
+        live = {made.memories[int(str(k))].text for (k,) in connection.execute(_LIVE)}
+    gone = {one.text for one in made.memories} - live
+    ended = sum(earlier in gone and later in live for earlier, later in made.changed)
+    merged = sum(len(pair & live) == 1 for pair in made.repeated)
+    right = {earlier for earlier, _ in made.changed}.union(*made.repeated)
+    wrong = len(gone - right) + sum(not pair & live for pair in made.repeated)
+    share = f"{wrong / len(gone):.2%}" if gone else "–"
+    minutes = f"{reviewer.cards * SECONDS / 60:.1f}"
+    numbers = (questions, reviewer.cards, reviewer.answers, reviewer.groups)
+    return [*map(str, numbers), minutes, str(reviewer.forced), str(ended), str(merged), str(wrong), share]
 
 
 def _shares(merged: Counted) -> tuple[str, str]:

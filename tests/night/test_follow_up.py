@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.night.answers import held_back, leaves_questions, seal_follow_ups
 from slowwave.night.executor import apply_approval
+from slowwave.night.follow_up import held_back, leaves_questions, seal_follow_ups
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
 from slowwave.plans.ledger import read_plan

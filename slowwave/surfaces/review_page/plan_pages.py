@@ -25,12 +25,10 @@ from slowwave.night.answers import (
     answers_of,
     describe_answers,
     given_answers,
-    held_back,
-    leaves_questions,
     newest_wins_command,
     note_answer,
-    seal_follow_ups,
 )
+from slowwave.night.follow_up import held_back, leaves_questions, seal_follow_ups
 from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.questions import CODES, HEADINGS, NO_SIDE
 from slowwave.plans.review import SORTS, Sort
