@@ -46,6 +46,7 @@ from benchmarks.maintenance.generator import read_grammar
 from benchmarks.memories import CHANGES
 from benchmarks.quality import Counted
 from benchmarks.report import Part, show
+from benchmarks.vocabulary import GIVEN, SURNAMES
 from slowwave.matching import Answers, Matches, match_entities
 from slowwave.night.night import run_night
 from slowwave.plans.ledger import StoredItem
@@ -375,7 +376,7 @@ SECONDS: Final = 5.0
 """Seconds in which the reviewer reads one question, on a card or as a line of a sample; the answer for a group takes as long."""
 
 CHANGED, REPEATED, BOTH_HOLD, OTHERS = 500, 300, 100, 100
-"""Injected pairs in 10,000 memories: changes of fact, duplicates, two values that both hold, and equal statements with other numbers."""
+"""Injected pairs in 10,000 memories: changes of fact, duplicates, two values that both hold, and subjects whose names share words."""
 
 NIGHTS: Final = 6
 """The most nights; the namespace is clean after the first one that asks nothing and changes nothing."""
@@ -398,13 +399,6 @@ _NAMED: Final[Mapping[str, str]] = {
     "orders": "order {n}",
     "rooms_of_house": "the {n} room",
 }
-_INCIDENTS: Final = (
-    "The {n} depot closed its loading ramp for {d} hours because the hydraulic platform had cracked.",
-    "After the inspection of the {n} warehouse a technician replaced the damaged sprinkler in hall {d}.",
-    "The night shift at the {n} plant reported that conveyor {d} stopped without a warning.",
-    "A courier delivered {d} parcels to the {n} clinic although the reception was already closed.",
-    "The gardeners of the {n} estate planted {d} chestnut trees along the northern boundary.",
-)
 _CONTACTS: Final = ("The contact for {s} is {v}.", "The supplier of {s} is {v}.", "The sponsor of {s} is {v}.")
 _LIVE: Final = """
 SELECT m.external_id FROM memory.memories m WHERE m.valid_to IS NULL AND m.invalidated_at IS NULL AND m.merged_into IS NULL
@@ -460,20 +454,26 @@ class Injected:
             template = relation["note"][0] if k % 2 else _CONTACTS[k // 2 % len(_CONTACTS)]
             for value, days in zip(values, (310, 95), strict=True):
                 state(template, of, value, days)
+
+        def one() -> tuple[Mapping[str, Any], str]:
+            relation = rng.choice(relations)
+            return relation, rng.choice(pools[relation["values"]])
+
         repeated: list[frozenset[str]] = []
-        for k in range(round(REPEATED * share) + round(OTHERS * share)):
-            duplicate = k < round(REPEATED * share)
-            change = same[k % len(same)] if duplicate else CHANGES["other: another number"]
-            first = add(rng.choice(_INCIDENTS).format(n=next(names), d=rng.randrange(2, 90)), 200)
-            second = _Memory(change(first, rng), 120)
-            memories.append(second)
-            repeated += [frozenset((first, second.text))] if duplicate else []
+        for k in range(round(REPEATED * share)):
+            relation, value = one()
+            first = state(relation["note"][0], subject(relation), value, 200)
+            second = same[k % len(same)](first, rng) or f"Note: {first}"
+            memories.append(_Memory(second, 120))
+            repeated.append(frozenset((first, second)))
+        for _ in range(round(OTHERS * share)):
+            relation, value = one()
+            of = subject(relation)
+            state(relation["note"][0], of, value, 200)
+            state(relation["note"][0], f"{of} East" if of[0].isupper() else f"{of} next door", value, 120)
         while len(memories) < size:
-            if len(memories) % 2:
-                add(rng.choice(_INCIDENTS).format(n=next(names), d=rng.randrange(2, 90)), rng.randrange(400))
-            else:
-                relation = rng.choice(relations)
-                state(relation["note"][0], subject(relation), rng.choice(pools[relation["values"]]), rng.randrange(400))
+            relation, value = one()
+            state(relation["note"][0], subject(relation), value, rng.randrange(400))
         return cls(memories, frozenset(changed), frozenset(repeated))
 
     def answer(self, operation: str, texts: Sequence[str]) -> str:
@@ -485,13 +485,11 @@ class Injected:
 
 
 def _names(rng: Random) -> Iterator[str]:
-    """Yield names that share no word."""
-    seen: set[str] = set()
-    while True:
-        name = "".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(4)).capitalize()
-        if name not in seen:
-            seen.add(name)
-            yield name
+    """Yield different names of two words. Coined ones would not do: they look like slips of each other."""
+    given, surnames = (sorted({n for names in of.values() for n in names}) for of in (GIVEN, SURNAMES))
+    names = [f"{one} {other}" for one in given for other in surnames]
+    rng.shuffle(names)
+    yield from names
 
 
 class _Row(NamedTuple):
@@ -510,7 +508,7 @@ class ScriptedReviewer:
         self._origin, self._gold = "http://127.0.0.1:4600", gold
         entrance = entrance_of("127.0.0.1", 4600, reviewer="mara")
         self._client = TestClient(review_app(store, entrance), base_url=self._origin)
-        self._below = ""
+        self._below = self._token = ""
         self._get(entrance.link())
         self._tries: Counter[str] = Counter()
         self.cards = self.answers = self.forced = self.groups = 0
@@ -521,7 +519,7 @@ class ScriptedReviewer:
         left = [path]
         while left:
             at = left.pop()
-            for every in ("", "?all=1"):
+            for every in ("", "?state=open"):
                 page = self._get(at + every)
                 while row := _open_row(page):
                     self._answer(at, row)
@@ -595,8 +593,10 @@ class ScriptedReviewer:
         return text
 
     def _post(self, path: str, fields: Mapping[str, str]) -> Any:
-        token = re.search(r'data-form-token="([0-9a-f]{64})"', self._get(path.rpartition("/")[0]))
-        form = {"form_token": token[1] if token else "", **fields}
+        if not self._token:  # it is that of the session
+            found = re.search(r'data-form-token="([0-9a-f]{64})"', self._get(path.rpartition("/")[0]))
+            self._token = found[1] if found else ""
+        form = {"form_token": self._token, **fields}
         return self._client.post(
             f"{self._below}{path}", data=form, headers={"origin": self._origin}, follow_redirects=False
         )
