@@ -381,7 +381,9 @@ CHANGED, REPEATED, BOTH_HOLD, OTHERS = 500, 300, 100, 100
 NIGHTS: Final = 6
 """The most nights; the namespace is clean after the first one that asks nothing and changes nothing."""
 
-_OPS: Final = "contradictions,resolve_conflicts,dedupe_memories"
+OPS: Final = "contradictions,resolve_conflicts,dedupe_memories"
+"""Operations that find the injected pairs."""
+
 _TRIES: Final = 3  # samples of one kind that may turn out mixed before its questions are answered one by one
 _SEVERAL: Final = ("employer", "manager", "phone number", "delivery address")
 """Relations in which half of the pairs that both hold are hidden among changes."""
@@ -643,21 +645,21 @@ def clean(made: Injected) -> Part:
         os.environ.pop("SLOWWAVE_DATABASE_URL", None)
         try:
             store = open_store()
-            _remember(store, made)
+            remember(store, made)
             reviewer = ScriptedReviewer(store, made)
             rows: list[list[str]] = []
             for n in range(NIGHTS):
-                plan = run_night(store, "bench", ops=_OPS, force=True).plan
+                plan = run_night(store, "bench", ops=OPS, force=True).plan
                 if plan is None or not plan.items:
                     break
                 reviewer.review(plan.plan_hash)
-                rows.append([str(n + 1), *_figures(store, made, reviewer, sum(i.is_question for i in plan.items))])
+                rows.append([str(n + 1), *figures(store, made, reviewer, sum(i.is_question for i in plan.items))])
         finally:
             server.stop(Path(home))
     return Part(
         f"A namespace of {len(made.memories):,} memories",
         f"{len(made.changed):,} changes and {len(made.repeated):,} duplicates are injected. Questions, answers and minutes (at {SECONDS:g} "
-        f"seconds a question) are those of a scripted reviewer who sees only pages; figures add up over the nights of {_OPS}.",
+        f"seconds a question) are those of a scripted reviewer who sees only pages; figures add up over the nights of {OPS}.",
         [
             *("night", "questions", "read", "answers", "groups", "minutes", "forced"),
             *("changes ended", "duplicates merged", "wrong", "of all changes"),
@@ -666,7 +668,8 @@ def clean(made: Injected) -> Part:
     )
 
 
-def _remember(store: Store, made: Injected) -> None:
+def remember(store: Store, made: Injected) -> None:
+    """Import the memories into the namespace ``bench``."""
     start = datetime.now(UTC).replace(microsecond=0)
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
         for k, one in enumerate(made.memories):
@@ -677,7 +680,8 @@ def _remember(store: Store, made: Injected) -> None:
             import_memories(connection, Path(file.name), embedder=embedder_for(Settings()), namespace="bench")
 
 
-def _figures(store: Store, made: Injected, reviewer: ScriptedReviewer, questions: int) -> list[str]:
+def figures(store: Store, made: Injected, reviewer: ScriptedReviewer, questions: int) -> list[str]:
+    """Return the figures of a row, by what is live now."""
     with store.connect("reader") as connection:
         live = {made.memories[int(str(k))].text for (k,) in connection.execute(_LIVE)}
     gone = {one.text for one in made.memories} - live

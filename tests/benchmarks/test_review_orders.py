@@ -8,7 +8,9 @@ import pytest
 
 from benchmarks import review_orders, worlds
 from benchmarks.quality import Counted
-from benchmarks.review_orders import InOnePlan, Reached, Simulated
+from benchmarks.review_orders import Injected, InOnePlan, Reached, ScriptedReviewer, Simulated
+from slowwave.night.night import run_night
+from slowwave.store.connect import Store
 
 pytestmark = pytest.mark.slow
 
@@ -60,3 +62,25 @@ def test_so_many_rows_are_taken_as_whole_clusters_the_same_each_time() -> None:
 def test_the_least_certain_come_first() -> None:
     told = review_orders.by_uncertainty(InOnePlan([], []), {}, {"ab": 0.9, "cd": 0.52, "ef": 0.1})
     assert max(told, key=lambda id_: told[id_]) == "cd"
+
+
+def test_scripted_reviewer_cleans_a_namespace_by_what_pages_show(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers groups after their samples, of two questions here, and every other question; no approval needs force."""
+    for module in ("benchmarks.review_orders", "slowwave.plans.review.groups"):
+        monkeypatch.setattr(f"{module}.SAMPLE", 2)
+    made = Injected.from_seed(1_000, 1)
+    review_orders.remember(store, made)
+    plan = run_night(store, "bench", ops=review_orders.OPS, force=True).plan
+    assert plan is not None
+    questions = sum(i.is_question for i in plan.items)
+    reviewer = ScriptedReviewer(store, made)
+    reviewer.review(plan.plan_hash)
+    asked, cards, answers, groups, _, forced, ended, merged, wrong, _ = review_orders.figures(
+        store, made, reviewer, questions
+    )
+    assert (int(asked), forced, cards) == (questions, "0", answers)
+    assert int(groups) > 5
+    assert int(cards) < questions + int(groups)
+    assert int(ended) >= 30
+    assert int(merged) >= 12
+    assert int(wrong) <= 2
