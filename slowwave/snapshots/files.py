@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 from weakref import WeakSet
 
 import fsspec
@@ -395,7 +395,7 @@ def _cached(system: fsspec.AbstractFileSystem, path: str, location: str) -> Path
     """Return the cached folder of a remote snapshot; it is fetched and compared with its hashes first if it is not there."""
     folder = _cache(system, path)
     if not (folder / _META).exists():
-        written = system.cat_file(f"{path}/{_META}")
+        written = cast("bytes", system.cat_file(f"{path}/{_META}"))
         files: dict[str, tuple[int, str]] = json.loads(written).get("files", {})
         if not files or not all(map(_FILE.fullmatch, files)):
             raise SnapshotError(_damaged(location, _META, "does not name its files"))
