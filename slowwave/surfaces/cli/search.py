@@ -79,7 +79,8 @@ def search(
 ) -> None:
     """Search a namespace as an agent does.
 
-    The search covers memories, documents and entities, and is logged as a recall.
+    The search covers memories, documents and entities, and is logged as a
+    recall. The page Memory of `slowwave review` finds facts and relationships too.
     """
     scope = {
         "path_glob": path,

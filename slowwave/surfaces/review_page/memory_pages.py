@@ -51,7 +51,7 @@ EDITED: Final = 100_000
 
 _FAMILIES: Final = ("person", "project", "concept", "decision", "core")
 _SEARCHED: Final = ("memories", "entities", "pages")
-_BY_TEXT: Final = "A connected store is searched for these characters, in any case."
+_BY_TEXT: Final = "A connected store is searched for these words, in any case."
 _COLUMNS: Final = {
     "valid_from": "True from",
     "valid_to": "True until",
