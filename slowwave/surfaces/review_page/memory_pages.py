@@ -353,6 +353,13 @@ class MemoryPages:
         begin, end, marked = _piece(text, request.query_params.get("begin", ""), passage)
         path = row_address(namespace, whole.row)
         form = form_of(request) if problem else {}
+        gone = _plain(whole.properties.get("invalidated_at") or "", "invalidated_at")
+        # One time is enough: a row that ended in the world on the day on which it was retired shows the latter, in its first sentence.
+        over = (
+            ("invalidated_at", *(("valid_to",) if gone[:10] in str(whole.properties.get("valid_to")) else ()))
+            if gone
+            else ()
+        )
         values = {
             **_bar(request),
             "namespace": namespace,
@@ -369,7 +376,7 @@ class MemoryPages:
             "end": end,
             "before": f"{path}?begin={max(0, begin - PIECE)}" if begin else "",
             "after": f"{path}?begin={end}" if end < len(text) else "",
-            "properties": _properties(whole.properties),
+            "properties": _properties({name: value for name, value in whole.properties.items() if name not in over}),
             "origin": ", ".join(
                 dict.fromkeys(str(part) for name in ("source", "external_id") if (part := whole.properties.get(name)))
             ),
@@ -378,13 +385,18 @@ class MemoryPages:
                 (one, f"{_address(namespace, 'documents', one.document)}?{urlencode({'passage': one.passage})}#passage")
                 for one in whole.sources
             ],
-            "state": _STATES.get(whole.row.state, whole.row.state),
+            "state": _STATES.get(whole.row.state, whole.row.state)
+            + (f" It ended on {gone.replace(' ', ' at ', 1)}." if gone else ""),
             "successors": _linked(namespace, whole, successors=True),
             "neighbours": _linked(namespace, whole, successors=False),
             "history": [
                 (
                     event,
-                    [(_label(name), _plain(before, name), _plain(after, name)) for name, before, after in event.cells],
+                    [
+                        (_label(name), _plain(before, name), _plain(after, name))
+                        for name, before, after in event.cells
+                        if name not in over
+                    ],
                 )
                 for event in whole.history
             ],
