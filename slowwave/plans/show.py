@@ -167,7 +167,7 @@ def lost_lines(found: Losses) -> list[str]:
         if len(pieces) == 1:
             lines.append(f"{_MARKS[pieces[0].mark]} {pieces[0].text}" + (f" ({times:,} times)" if times > 1 else ""))
         else:
-            lines.append("~ " + " ".join(_BRACKETS[p.mark].format(p.text) for p in pieces))
+            lines.append("~ " + " ".join(_BRACKETS[p.mark].format(_without_marks(p.text)) for p in pieces))
     flush()
     return lines
 
@@ -176,11 +176,17 @@ _MARKS: Final = {"kept": " ", "lost": "-", "new": "+"}
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _AROUND: Final = 9  # parts: words, signs and the text between them
 _BRACKETS: Final = {"kept": "{}", "lost": "[-{}-]", "new": "{{+{}+}}"}
+_MARK: Final = re.compile(r"(?<=\[)(?=-)|(?<=\{)(?=\+)|(?<=-)(?=\])|(?<=\+)(?=\})")
+
+
+def _without_marks(text: str) -> str:
+    """Return a text of memory with a space in each marker of a removed or added part, so that no memory can pretend to have changed."""
+    return _MARK.sub(" ", text)
 
 
 def reworded_line(before: str, after: str) -> str:
     """Format a reworded text as one line: [-removed-] and {+added+} text with a few words around each."""
-    old, new = _PARTS.findall(before), _PARTS.findall(after)
+    old, new = (_PARTS.findall(_without_marks(text)) for text in (before, after))
     shown: list[str] = []
     end = 0
     for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND):
