@@ -24,7 +24,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
 from slowwave.text.quotation import quotable, quotable_all
 from slowwave.text.specifics import Losses
-from slowwave.text.tokens import counted
+from slowwave.text.tokens import counted, fold
 
 # The changes of an item for people: cell by cell before → after, its inserts, and what a text would lose.
 
@@ -353,7 +353,8 @@ def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowCh
     ``names`` are those of its rows (``read_names``). ``status`` is the item's, see ``slowwave.plans.outcome.find_outcome``. Cost: linear
     in its cells.
     """
-    own = _short(item, own_names(item, names))
+    full = own_names(item, names)
+    own = _short(item, full)
     sides = find_outcome(item, names, status)
     alone = item.mutation.rows[0].id if len(item.mutation.rows) == 1 and not sides else ""
     by_row: defaultdict[tuple[str, str], dict[str, Write]] = defaultdict(dict)
@@ -374,7 +375,8 @@ def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowCh
         shown.lines.append(
             f"{_count(len(rows), table)} of it {'moves' if len(rows) == 1 else 'move'} to {_name(own, 'row', to)}"
         )
-    _add_inserts(shown, item.mutation.inserts, own)
+    renamed = {w.cell.row: str(w.value) for w in item.mutation.writes if w.cell.column == "name" and w.value}
+    _add_inserts(shown, item.mutation.inserts, own | renamed, full | renamed)
     for delete in item.mutation.deletes:
         shown.lines.append(f"deletes {_name(own, delete.table, delete.row)}")
     if not shown.lines and shown.hidden and not rewordings(item):
@@ -439,7 +441,10 @@ def _add_row(told: _ShownLines, table: str, subject: str, cells: _Cells, *, merg
             told.lines.append(f"{_before(subject, ':')}{column} {_change(table, column, write.seen, write.value)}")
 
 
-def _add_inserts(told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str, str]) -> None:
+def _add_inserts(
+    told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str, str], names: Mapping[str, str]
+) -> None:
+    """Add the lines of new rows, with the names of entities (``own``, and in full ``names``) that they have after the change."""
     called: defaultdict[str, list[str]] = defaultdict(list)
     for insert in inserts:
         if insert.table == "entity_aliases":
@@ -451,7 +456,9 @@ def _add_inserts(told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str,
                 f"{c} {text_of(insert.table, c, v)}" for c, v in sorted(insert.values.items()) if _says(c, v)
             )
             told.lines.append(f"new in {insert.table}: {values or 'a row'}")
-    told.lines += [f"{_name(own, 'entities', row)} is also called {', '.join(names)}" for row, names in called.items()]
+    for row, aliases in called.items():
+        if other := [alias for alias in aliases if fold(alias) != fold(names.get(row, ""))]:
+            told.lines.append(f"{_name(own, 'entities', row)} is also called {', '.join(other)}")
 
 
 def _short(item: Item, own: Mapping[str, str]) -> dict[str, str]:
