@@ -20,6 +20,7 @@ from slowwave.errors import SlowwaveError
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import find_outcome, instant, is_place, seen_words
 from slowwave.plans.writings import KINDS, about
+from slowwave.search.words import asked, words
 from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
 from slowwave.text.quotation import quotable, quotable_all
@@ -269,6 +270,64 @@ def own_names(item: Item, names: Mapping[str, str]) -> dict[str, str]:
     rows = (mutation.keep, *mutation.absorb) if mutation.keep else mutation.rows
     found = {**names, **seen_words(item)}
     return found | {row.id: found.get(row.id) or row.external_id or f"{mutation.table} {row.id[:8]}" for row in rows}
+
+
+_SOURCES: Final = """
+SELECT id::text, 'passage', left(content, %(most)s) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, 'document', left(content, %(most)s) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT m.id::text, 'memory', left(v.content, %(most)s) FROM memory.memories m
+  JOIN memory.memory_versions v ON v.id = m.current_version_id WHERE m.id = ANY(%(ids)s::uuid[])
+"""
+
+_READ: Final = 100
+"""The number of an item's sources that are read."""
+
+_QUOTED_SOURCES: Final = 5
+"""The number of an item's sources that are quoted."""
+
+_PASSAGE: Final = 4_000
+"""The number of characters of a source that are read."""
+
+_REDACTED: Final = re.compile(r"\[redacted[^\]]*\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sources of an item that support it, as (id, kind, text), quotable, and a sentence about the others, which may be empty.
+
+    ``words`` are the words of the item's rows, by which a source supports it.
+    """
+
+    quoted: tuple[tuple[str, str, str], ...]
+    others: str
+    words: frozenset[str]
+
+
+def read_sources(connection: Connection, item: Item, names: Mapping[str, str]) -> Sources:
+    """Read the first sources of an item that contain at least a third of the words of one of its rows.
+
+    A row may cite passages about something else, which a person would take for its reason. ``names`` are those of the item's rows
+    (``read_names``). One query.
+    """
+    own = own_names(item, names)
+    texts = [*(own[row] for row in item.mutation.row_ids() if row in own), *seen_words(item).values()]
+    rows = [frozenset(asked(_REDACTED.sub(" ", text))) for text in texts]
+    cited = list(dict.fromkeys(item.sources))
+    found = connection.execute(_SOURCES, {"ids": cited[:_READ], "most": _PASSAGE}).fetchall() if cited else []
+    stored = {str(id_): (str(id_), str(kind), str(quotable(str(text)))) for id_, kind, text in found}
+
+    def supports(text: str) -> bool:
+        held = frozenset(words(text))
+        return any(3 * len(row & held) >= len(row) for row in rows)
+
+    quoted = [stored[id_] for id_ in cited if id_ in stored and supports(stored[id_][2])][:_QUOTED_SOURCES]
+    left = len(cited) - len(quoted)
+    others = ""
+    if left and quoted:
+        others = f"It also cites {counted(left, 'other passage')}."
+    elif left:
+        others = f"It cites {counted(left, 'passage')}, and not one that is still stored contains its words."
+    return Sources(tuple(quoted), others, frozenset[str]().union(*rows))
 
 
 def called(item: Item, names: Mapping[str, str], status: str = "") -> str:
