@@ -19,6 +19,7 @@ from slowwave.changes.mutation import Mutation, Row
 from slowwave.errors import SlowwaveError
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import find_outcome, instant, is_place, seen_words
+from slowwave.plans.questions import plain_name
 from slowwave.plans.writings import KINDS, about
 from slowwave.search.words import asked, words
 from slowwave.store.logins import Connection
@@ -497,7 +498,9 @@ def _add_row(told: _ShownLines, table: str, subject: str, cells: _Cells, *, merg
         elif instant(write.seen) == instant(write.value):  # of the same minute
             told.hidden += 1
         else:
-            told.lines.append(f"{_before(subject, ':')}{column} {_change(table, column, write.seen, write.value)}")
+            told.lines.append(
+                f"{_before(subject, ':')}{plain_name(column)} {_change(table, column, write.seen, write.value)}"
+            )
 
 
 def _add_inserts(

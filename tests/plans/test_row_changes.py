@@ -101,7 +101,7 @@ def test_of_a_list_only_what_comes_and_goes() -> None:
     assert row_changes(item, NAMES).lines == (
         "tags + quay, + free, - old",
         "attributes + berth=2, - berth=1",
-        "source_chunk_ids 2 → 1",
+        "source chunk ids 2 → 1",
     )
 
 

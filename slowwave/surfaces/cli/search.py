@@ -219,6 +219,7 @@ def as_of(
 
     The rows are memories, entities, relationships and facts.
     """
+    from slowwave.plans.questions import plain_name
     from slowwave.store.as_of import as_of as live_then
     from slowwave.store.namespaces import namespace_id
 
@@ -240,7 +241,7 @@ def as_of(
     if found.memories:
         show_table(
             f"{at}: memories",
-            ("memory", "kind", "ring", "stage", "text"),
+            ("memory", "kind", *map(plain_name, ("ring", "stage")), "text"),
             [(m.id, m.kind, m.ring, m.stage, m.text) for m in found.memories],
         )
     if found.entities:

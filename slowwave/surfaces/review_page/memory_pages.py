@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from slowwave.errors import NotInCorpus, Refused, plain_fault
 from slowwave.plans.commands import argument
+from slowwave.plans.questions import plain_name
 from slowwave.store.namespaces import namespaces, refuse_connected
 from slowwave.surfaces.review_page.desk import Desk, page, visible
 from slowwave.surfaces.review_page.guard import form_of, reviewer_of
@@ -532,7 +533,7 @@ def _is_empty(value: object) -> bool:
 
 
 def _label(column: str) -> str:
-    return _COLUMNS.get(column, column.replace("_", " ").capitalize())
+    return _COLUMNS.get(column) or plain_name(column).capitalize()
 
 
 def _plain(value: object, column: str = "") -> str:
