@@ -40,8 +40,8 @@ from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permits
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.files import load_snapshot, save_snapshot
+from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
