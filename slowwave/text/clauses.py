@@ -46,7 +46,7 @@ _SPLIT: Final = re.compile(
     r",\s+(?=(?:(?:and|but|so|or|yet|because|since|although|though|while|whereas|then)\s+)?"
     r"(?:i|i['’]\w+|you|he|she|it|we|they|my|can|could|would|will|should|do|does|did|is|are|was|may|what|which|how|where|when|why|who|please)\b)|"
     r",?\s+(?:so(?!\s+(?:much|many|far|long|good|well|few|little|that|on)\b)|but|because|although|though|whereas|while)\s+|"
-    r",?\s+(?:and|or|then|as)\s+(?=(?:i|i['’]\w+|you|he|she|we|they|my)\s)|"
+    r",?\s+(?:and|or|then|as)\s+(?=(?:i|i['’]\w+|you|he|she|it|we|they|my)\s)|"
     r",\s+and\s+(?=(?:[\w'’-]+\s+){1,5}?(?:is|are|was|were|can|could|will|would|has|have|had)\b)",
     re.IGNORECASE,
 )
@@ -206,13 +206,8 @@ def read_clauses(text: str) -> Clauses:
     denials: list[Denial] = []
     attitudes: list[Attitude] = []
     stating = 0
-    plain = "\n" not in text and "`" not in text
-    every = (
-        sentences(text)
-        if plain
-        else [s.text for s in spoken(SessionTurn("", tuple(enumerate(text.split("\n"))), None))]
-    )
-    for sentence in every:
+    plain = _is_plain(text)
+    for sentence in _sentences(text):
         clauses = list(_asserting(sentence)) if len(sentence) <= LONGEST_SENTENCE else [sentence]
         stating += any(len(_WORD.findall(clause)) > 2 for clause in clauses)
         if len(sentence) > LONGEST_SENTENCE or _UNREAL.search(sentence):
@@ -224,6 +219,25 @@ def read_clauses(text: str) -> Clauses:
             if (assertion := _assertion(sentence, clause)) is not None:
                 assertions.append(assertion)
     return Clauses(tuple(assertions), tuple(denials), tuple(attitudes), plain and stating <= 1)
+
+
+def stated_clauses(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the clauses of a text that are no questions, suppositions, conditions, quotations or code, each with its sentence."""
+    for sentence in _sentences(text):
+        if len(sentence) <= LONGEST_SENTENCE and not _UNREAL.search(sentence):
+            yield from ((sentence, clause) for clause in _unconditional(list(_asserting(sentence))))
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text has neither lines nor code."""
+    return "\n" not in text and "`" not in text
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of prose in a text."""
+    if _is_plain(text):
+        return sentences(text)
+    return [s.text for s in spoken(SessionTurn("", tuple(enumerate(text.split("\n"))), None))]
 
 
 def _asserting(sentence: str) -> Iterator[str]:
