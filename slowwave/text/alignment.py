@@ -17,7 +17,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, Literal, NamedTuple
 
-from slowwave.text.clauses import stated_clauses, stem_of
+from slowwave.text.clauses import stated_clauses, stem_of, stems
 from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion
 from slowwave.text.figures import is_unit
@@ -41,6 +41,7 @@ _LEFT: Final = 2  # words of content that one clause may have beside the value a
 _TOKEN: Final = re.compile(
     r"[€$£]?\d+(?:[.,:/]\d+)*(?:-[^\W_]+)*%?|[^\W_]+(?:['’.\-/_]+[^\W_]+)*|[,;:=→>@\[\]()/+|–—-]"
 )
+_DIGIT: Final = re.compile(r"\d")
 _MONTHS: Final = frozenset(MONTHS)
 _DAYS: Final = frozenset((*DAYS, *(f"{day}s" for day in DAYS)))
 _CURRENCIES: Final = words_of("euro euros dollar dollars pound pounds franc francs kroner eur usd gbp chf € $ £")
@@ -113,7 +114,7 @@ _CORRECTS: Final = re.compile(
 _INSTEAD: Final = re.compile(
     r"(?:,|,? and)\s+not (?:in |at |on |to |as |by )?(?P<old>[^,;:!?]{2,40}?)[.!]?$", re.IGNORECASE
 )
-_SPLITS: Final = re.compile(r"[?\"“”`;]|\b(?:if|unless|so|but|because)\b", re.IGNORECASE)
+_SPLITS: Final = re.compile(r"[?\"“”`;]|\b(?:if|unless|so|but|because|who)\b", re.IGNORECASE)
 _LED_IN: Final = re.compile(
     r"^(?:\W*(?:(?:please )?(?:note|remember|be aware) that|(?:i|we)(?: have|['’]ve)?(?: just)? (?:learnt|learned|noticed|saw|found(?: out)?|"
     r"realised|realized|checked)(?: that)?|(?:[\w'’-]+ ){1,3}?(?:just )?told me(?: that)?|according to (?:the|my|our) [\w-]+|from now on|at the moment|as of (?:now|today)|since (?:\w+day|today|yesterday)|by the way|btw|fyi|"
@@ -125,6 +126,7 @@ _AND: Final = re.compile(
 )
 """Matches "I called Ada and the office closes at six", not "I saw Ada and Otto"."""
 
+_MINE: Final = re.compile(r"\b(?:[Mm]y|[Oo]ur) ([\w-]+)(?: ([\w-]+))?")
 _BY_SPEAKER: Final = re.compile(r"(?:I|We|i|we)(?:['’]\w+)? ")
 _ENDS_IN_NAME: Final = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*$")
 _PASSING: Final = words_of("""
@@ -194,11 +196,10 @@ def read_stated(text: str) -> tuple[StatedClause, ...]:
     """Parse the clauses of a text that state a value, or withdraw one."""
     found: list[StatedClause] = []
     corrects = False
-    before: frozenset[str] = frozenset()
     last = ahead = ""
     for sentence, clause in _clauses(text):
         if sentence != last:
-            last, before = sentence, frozenset[str]()
+            last, ahead = sentence, ""
         lead = _CORRECTS.match(clause)
         corrects = corrects or lead is not None
         clause = clause[lead.end() :] if lead else clause
@@ -206,14 +207,9 @@ def read_stated(text: str) -> tuple[StatedClause, ...]:
             continue
         if clause.startswith("who ") and (named := _ENDS_IN_NAME.search(ahead)):
             clause = f"{named[0]} {clause.removeprefix('who ')}"
-        ahead = clause
-        one = _read(sentence, clause, before, corrects=corrects)
-        if one is not None:
+        if (one := _read(sentence, clause, ahead, corrects=corrects)) is not None:
             found.append(one)
-            before = one.words
-        else:
-            before = frozenset(stem_of(fold(w)) for w in _TOKEN.findall(clause) if fold(w) not in GRAMMAR)
-        corrects = False
+        corrects, ahead = False, clause
     return tuple(found)
 
 
@@ -227,7 +223,7 @@ def _clauses(text: str) -> Iterator[tuple[str, str]]:
             yield from ((sentence, one) for one in (_AND.split(part, 1) if _BY_SPEAKER.match(part) else [part]))
 
 
-def _read(sentence: str, clause: str, before: frozenset[str], *, corrects: bool) -> StatedClause | None:
+def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedClause | None:
     if len(clause) > _LONGEST:
         return None
     if lead := _LED_IN.match(clause):
@@ -235,27 +231,24 @@ def _read(sentence: str, clause: str, before: frozenset[str], *, corrects: bool)
     old = _INSTEAD.search(clause)
     stated = clause[: old.start()] if old else clause
     tokens = _TOKEN.findall(stated)
-    if not 1 < len(tokens) <= _MOST_WORDS or is_open(stated):
+    if not 1 < len(tokens) <= _MOST_WORDS:
         return None
-    words = [fold(token) for token in tokens]
-    over = _OVER.search(stated) is not None
+    words = stated.lower() if stated.isascii() else ""
+    words = _TOKEN.findall(words) if words else [fold(token) for token in tokens]
     points = words[0] in _PRONOUNS
-    if (
-        words[0] in _POINTING
-        or (points and not before)
-        or words[1] == "me"
-        or not _ASKING.isdisjoint(words)
-        or _EXAMPLE.search(stated)
-    ):
+    if words[0] in _POINTING or (points and not ahead) or words[1] == "me" or not _ASKING.isdisjoint(words):
+        return None
+    over = _OVER.search(stated) is not None
+    if not over and not (NEGATIONS.isdisjoint(words) and DENIALS.isdisjoint(words)):
+        return None
+    if is_open(stated) or _EXAMPLE.search(stated):
         return None
     inner = not sentence.startswith(clause[:_SHORT])
-    if tokens[0].islower() and words[0] not in GRAMMAR and inner and not is_present(f"They {stated}"):
+    if inner and tokens[0].islower() and words[0] not in GRAMMAR and not is_present(f"They {stated}"):
         return None  # a verb whose subject is in another clause
     if "`" in sentence and _is_verbless(words):
         return None
     several = not _SEVERAL.isdisjoint(words) or words[0] in ("a", "an") or "one of" in stated.lower()
-    if not over and not (NEGATIONS.isdisjoint(words) and DENIALS.isdisjoint(words)):
-        return None
     values, content, plain = _parts(tokens, words, over=over)
     if len(values) > _MOST_VALUES or (not values and not content):
         return None
@@ -278,7 +271,7 @@ def _read(sentence: str, clause: str, before: frozenset[str], *, corrects: bool)
         values,
         content,
         plain,
-        before if points else frozenset(),
+        stems(ahead) if points else frozenset(),
         marker,
         frozenset(w for w in dropped if w not in GRAMMAR),
     )
@@ -350,7 +343,7 @@ def _end_of_value(tokens: Sequence[str], words: Sequence[str], n: int) -> int:
 
 
 def _is_value(token: str, word: str, *, first: bool) -> bool:
-    if any(c.isdigit() for c in token):
+    if _DIGIT.search(token):
         return True
     if not token[0].isupper() or word in GRAMMAR or word in _OWN | _USER or word.startswith(("i'", "i’")):
         return False
@@ -426,8 +419,14 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
         return None
     if not (names or earlier.own or len(both | pointed) > 1) or max(len(left), len(more)) > _LEFT:
         return None
-    if not figures and not (TAKES_MANY.isdisjoint((*earlier.plain, *later.plain)) and MANY_NOUNS.isdisjoint(both)):
+    if not figures and not TAKES_MANY.isdisjoint((*earlier.plain, *later.plain)):
         return None
+    if any(value.link == "is" and value.kind in _NAMED for value in (*mine, *theirs)) and not MANY_NOUNS.isdisjoint(
+        both
+    ):
+        return None
+    if earlier.own and not (left | more).isdisjoint(_possessed(earlier.text) | _possessed(later.text)):
+        return None  # "I live in Oslo", "My sister lives in Ghent"
     if left and more and not (later.marker and both and max(len(left), len(more)) == 1):
         return None
     if left and more and are_apart(earlier.text, later.text):
@@ -438,6 +437,11 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
     if not _is_current(earlier) or not (later.marker or _is_current(later)):
         return None
     return OtherStatedValue(both | pointed | names, both, sure, figures)
+
+
+def _possessed(text: str) -> frozenset[str]:
+    """Return the stems of the words after "my" and "our"."""
+    return frozenset(stem_of(fold(word)) for pair in _MINE.findall(text) for word in pair)
 
 
 def _is_current(one: StatedClause) -> bool:

@@ -52,6 +52,11 @@ _SPLIT: Final = re.compile(
 )
 """Ends of clauses: matches in "I fixed it, can you …", "I fixed it and I …", not in "tea, coffee and milk"."""
 
+_MARKED: Final = re.compile(
+    r"^\s*[#>]|[\"`“”„«»‘<@/\]]|(?<![\w])['’]|\b(?:https?|ftp|file|mailto|www|urn|data)[:.]", re.IGNORECASE
+)
+"""A sign in every sentence with a quotation, code or an address."""
+
 _ASKS: Final = re.compile(
     r"(?:(?:and|but|so|or|then|please|also|well|ok|okay|hey|hi),?\s+)*"
     r"(?:can|could|would|will|should|shall|do|does|did|is|are|was|were|am|have|has|may|might|what|which|how|where|when|why|who|whose|any)\b",
@@ -242,10 +247,11 @@ def _sentences(text: str) -> list[str]:
 
 def _asserting(sentence: str) -> Iterator[str]:
     """Yield the clauses of a sentence that ask nothing, without quotations."""
-    verbatim = Verbatim.from_text(sentence)
-    for start, end in zip(reversed(verbatim.starts), reversed(verbatim.ends), strict=True):
-        kept = sentence[start:end].strip("`") if sentence[start] == "`" else ""
-        sentence = f"{sentence[:start]} {kept} {sentence[end:]}"
+    if _MARKED.search(sentence):
+        verbatim = Verbatim.from_text(sentence)
+        for start, end in zip(reversed(verbatim.starts), reversed(verbatim.ends), strict=True):
+            kept = sentence[start:end].strip("`") if sentence[start] == "`" else ""
+            sentence = f"{sentence[:start]} {kept} {sentence[end:]}"
     clauses = [clause for part in _SPLIT.split(sentence) if (clause := part.strip(" \t\n.,!…"))]
     if clauses and sentence.rstrip().endswith("?"):
         asking = [clause for clause in clauses if _ASKS.match(clause)] or clauses[-1:]

@@ -11,8 +11,10 @@ person always decides; if a memory states something else as well, the later stat
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,14 +23,16 @@ import pyarrow.compute as pc
 
 from slowwave.operations.conflicts.denials import USERS, OpposedPair, OpposedStatements, opposed
 from slowwave.operations.conflicts.memories import undated
-from slowwave.operations.conflicts.rows import StatementRows, Tally, among, codes, pack
+from slowwave.operations.conflicts.rows import Ints, StatementRows, Tally, among, codes, pack
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.alignment import OtherStatedValue, StatedClause, other_stated_value, read_stated, withdrawn
+from slowwave.text.clauses import stem_of
 from slowwave.text.frames import LONGEST, Framed, beginnings, other_value, read_framed, relation_of
 from slowwave.text.keys import keys
 from slowwave.text.subjects import PROGRAMS, is_present
+from slowwave.text.words import GRAMMAR
 
 TURNS: Final = ("episodic", "working")
 """Kinds of memories that are turns of conversations."""
@@ -37,8 +41,8 @@ _LONGEST: Final = 2_000  # characters of a text
 _MANY_VALUES: Final = 3
 _MOST_VALUES: Final = 5  # values of one subject, whatever their days
 _DAY: Final = 86_400_000_000
-_RAREST: Final = 3  # words of a clause by which it is found
-_COMMON: Final = 24  # clauses with a word from which it finds none
+_RAREST: Final = 5  # words of a clause, by each two of which it is found
+_COMMON: Final = 24  # clauses with two words from which these find none
 _EARLIER: Final = 3  # statements that one later statement may replace
 
 
@@ -81,13 +85,59 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     memories = undated(memories.filter(pa.array(kept))).combine_chunks()
     if len(memories) < 2:
         return OpposedStatements((), (), 0)
-    block = pack(*(codes(memories[c])[0] for c in ("scope", "author", "kind")), codes(keys(memories["subject"]))[0])
-    audience = (codes(memories[c])[0] for c in ("pinned", "visibility", "sensitivity"))
-    rows = StatementRows.fold(memories, pack(block, codes(keys(memories["text"]))[0], *audience))
+    rows = _fold(memories)
+    rows = _fold(memories.filter(pa.array(np.isin(rows.of, _comparable(rows)))).combine_chunks())
     statements = _Statements.from_rows(rows)
     pairs = [*_framed(statements), *_aligned(statements)]
     once = {(min(p.one, p.two), max(p.one, p.two)): p for p in reversed(pairs)}
     return opposed(rows, statements.texts, statements.when, list(once.values()))
+
+
+def _fold(memories: pa.Table) -> StatementRows:
+    columns = ("scope", "author", "kind", "pinned", "visibility", "sensitivity")
+    texts = (codes(keys(memories[c]))[0] for c in ("subject", "text"))
+    return StatementRows.fold(memories, pack(*(codes(memories[c])[0] for c in columns), *texts))
+
+
+# A statement is parsed only if two words of a clause, the rarest ones, occur together in another statement. Most texts state something
+# about which no other text says anything, and to see that costs a quarter of parsing them.
+
+_ROUGH: Final = re.compile(r"[.!?;,]\s+(?!(?:it|they|he|she)\b)|\n|\s(?:so|but)\s")
+_WORDS: Final = re.compile(r"[^\W_]+(?:[.,:/’'-][^\W_]+)*")
+_SPEAKER: Final = frozenset(("i", "i'm", "i’m", "i've", "i’ve", "my", "we", "our", "user", "user's", "user’s"))
+
+
+def _comparable(rows: StatementRows) -> Ints:
+    """Return the statements that share two rare words of a clause with another one of their scope."""
+    statements: list[int] = []
+    clauses: list[frozenset[str]] = []
+    scopes: list[str] = []
+    every = np.arange(len(rows))
+    stems: dict[str, str] = {}
+    for n, (text, scope) in enumerate(zip(rows.texts("text", every), rows.texts("scope", every), strict=True)):
+        for clause in _ROUGH.split(text.lower()):
+            words = _WORDS.findall(clause)
+            found = {stems.get(w) or stems.setdefault(w, stem_of(w)) for w in words if w not in GRAMMAR}
+            if not _SPEAKER.isdisjoint(words):
+                found.add("i")
+            if len(found) > 1:
+                statements.append(n)
+                clauses.append(frozenset(found))
+                scopes.append(scope)
+    kept = {statements[k] for found in _sharing(clauses, scopes) for k in found}
+    return np.array(sorted(kept), np.int64)
+
+
+def _sharing(clauses: Sequence[frozenset[str]], scopes: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the groups of clauses of one scope that share two words, which are among the rarest of each; too large ones are left out."""
+    counts = Counter(word for clause in clauses for word in clause)
+    having: dict[tuple[str, str, str], list[int]] = {}
+    for k, (clause, scope) in enumerate(zip(clauses, scopes, strict=True)):
+        shared = sorted((counts[word], word) for word in clause if counts[word] > 1)[:_RAREST]
+        for (_, one), (_, other) in combinations(shared, 2):
+            if not (one[0].isdigit() and other[0].isdigit()):  # two figures name no subject
+                having.setdefault((scope, *sorted((one, other))), []).append(k)
+    yield from (found for found in having.values() if 1 < len(found) <= _COMMON)
 
 
 class _Statements(NamedTuple):
@@ -190,16 +240,10 @@ def _is_of_many(one: _Aligned, many: set[frozenset[str]], lists: set[frozenset[s
 
 
 def _alignments(members: Sequence[_Placed], statements: _Statements) -> Iterator[_Aligned]:
-    """Yield the pairs of clauses of one scope that are aligned, found by the rarest words that they share."""
-    words = [one.clause.words | one.clause.context for one in members]
-    counts = Counter(word for some in words for word in some)
-    having: defaultdict[str, list[int]] = defaultdict(list)
-    for k, some in enumerate(words):
-        shared = sorted((counts[word], word) for word in some if 1 < counts[word] <= _COMMON)
-        for _, word in shared[:_RAREST]:
-            having[word].append(k)
+    """Yield the pairs of clauses of one scope that are aligned, found by two rare words that they share."""
+    words = [one.clause.words | one.clause.context | ({"i"} if one.clause.own else set()) for one in members]
     seen: set[tuple[int, int]] = set()
-    for found in having.values():
+    for found in _sharing(words, [""] * len(words)):
         for place, k in enumerate(found):
             for j in found[place + 1 :]:
                 if (k, j) not in seen:
