@@ -98,7 +98,7 @@ _OVER_WORDS: Final = frozenset(
     map(
         stem_of,
         words_of("""
-longer anymore any more gave give up stop quit resign step down left leave away out service discontinue withdraw drop cancel remove take
+longer anymore any more gave give up stop quit resign step down left leave away out discontinue withdraw drop cancel remove take
 gone close these days no not don't doesn't isn't aren't
 """),
     )
@@ -149,11 +149,13 @@ class Value(NamedTuple):
     """A name or figure in a clause: its kind, its folded words, and how the clause links it to its subject.
 
     ``link`` is a preposition, ``is`` after a form of *be* or a sign such as a colon, ``subject`` at the beginning, or empty for an object.
+    ``relation`` is the stem of the word that says of what it is the value: "call" of "calls at Vaasa", "lead" of "The lead of Reed is Ida".
     """
 
     kind: str
     words: tuple[str, ...]
     link: str
+    relation: str
 
 
 class StatedClause(NamedTuple):
@@ -180,7 +182,7 @@ class StatedClause(NamedTuple):
 
 
 class OtherStatedValue(NamedTuple):
-    """Two clauses that give one subject another value: the words that they share, and those of them that are no names.
+    """Two clauses that give one subject another value: the words that they share, and those of the relation.
 
     ``sure`` is whether they share a word of the relation, ``figures`` whether the values are figures.
     """
@@ -249,6 +251,8 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
     if "`" in sentence and _is_verbless(words):
         return None
     several = not _SEVERAL.isdisjoint(words) or words[0] in ("a", "an") or "one of" in stated.lower()
+    if over:
+        tokens, words = _without_end(tokens, words)
     values, content, plain = _parts(tokens, words, over=over)
     if len(values) > _MOST_VALUES or (not values and not content):
         return None
@@ -277,6 +281,12 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
     )
 
 
+def _without_end(tokens: Sequence[str], words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the tokens of a clause without "out of" and the word after it ("out of service")."""
+    at = next((k for k in range(len(words) - 2) if words[k : k + 2] == ["out", "of"]), len(words))
+    return (*tokens[:at], *tokens[at + 3 :]), [*words[:at], *words[at + 3 :]]
+
+
 def _parts(
     tokens: Sequence[str], words: Sequence[str], *, over: bool
 ) -> tuple[tuple[Value, ...], tuple[str, ...], tuple[str, ...]]:
@@ -291,19 +301,19 @@ def _parts(
         broken = n < end < len(tokens) and _is_value(tokens[end], words[end], first=False)
         if end > n:
             first = not values and len(content) < 2 and link in ("", "of")
-            if words[end : end + 1] in (["is"], ["was"]) and words[end + 1 : end + 2] in (["the"], ["my"], ["our"]):
+            if list(words[end : end + 1]) in (["is"], ["was"]) and words[end + 1 : end + 2] in (
+                ["the"],
+                ["my"],
+                ["our"],
+            ):
                 link = "is"  # "Ada is the captain of the crew"
             elif first and not link and not (verbless and content):
                 link = "subject"
             elif verbless and content and not link:
                 link = "is"
-            values.append(
-                Value(
-                    _kind(tokens[n:end], words[n:end], words[end] if end < len(words) else ""),
-                    tuple(words[n:end]),
-                    link,
-                )
-            )
+            unit = words[end] if end < len(words) else ""
+            nearest = content[-1] if content else ""
+            values.append(Value(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
             n, link, since = end, "", 0
             continue
         word = words[n]
@@ -319,7 +329,9 @@ def _parts(
                 content.append(stemmed)
                 plain.append(word)
         n += 1
-    return tuple(values), tuple(content), tuple(plain)
+    first = content[0] if content else ""
+    named = tuple(value._replace(relation=first) if value.link == "is" else value for value in values)
+    return named, tuple(content), tuple(plain)
 
 
 def _is_verbless(words: Sequence[str]) -> bool:
@@ -436,7 +448,8 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
         return None
     if not _is_current(earlier) or not (later.marker or _is_current(later)):
         return None
-    return OtherStatedValue(both | pointed | names, both, sure, figures)
+    relation = {value.relation for value in (*mine, *theirs)}
+    return OtherStatedValue(both | pointed | names, frozenset(relation) if len(relation) == 1 else both, sure, figures)
 
 
 def _possessed(text: str) -> frozenset[str]:

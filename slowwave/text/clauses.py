@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from slowwave.text.exclusions import irregular_base, relations
 from slowwave.text.sentences import Verbatim, sentences
 from slowwave.text.statements import stem
 from slowwave.text.tokens import fold
@@ -124,25 +125,18 @@ _LIMITS: Final = re.compile(
 )
 _UNTIL: Final = re.compile(r"\b(?:until|till|again|except)\b|\bas\b.*\bas\b", re.IGNORECASE)
 
-_BASES: Final[Mapping[str, str]] = {
-    form: stem(base)
-    for line in """
-be am is are was were been|use used uses using|have has had|do does did done|go goes went gone|see saw seen|take took taken|make made
-come came|give gave given|buy bought|find found|leave left|run ran|eat ate eaten|drink drank drunk|drive drove driven|fly flew flown flies
-write wrote written|get got gotten
-speak spoke spoken|break broke broken|begin began begun|bring brought|build built|catch caught|choose chose chosen|fall fell fallen
-hold held|keep kept|know knew known|lose lost|pay paid|send sent|sleep slept|sell sold|spend spent|stand stood|swim swam swum|teach taught
-think thought|throw threw thrown|wear wore worn|sing sang sung|ride rode ridden|ring rang rung|tell told|draw drew drawn|grow grew grown
-hide hid hidden|lead led|mean meant|win won|shoot shot|steal stole stolen|feed fed|fight fought|freeze froze frozen|hear heard|meet met
-feel felt|say said|learn learnt|deal dealt|bite bit bitten|forget forgot forgotten|study studied studies|try tried tries|marry married
-carry carried carries|spin spun|dig dug|sew sewn|show shown|weave wove woven
-""".strip()
-    .replace("\n", "|")
-    .split("|")
-    for base, *forms in [line.split()]
-    for form in (base, *forms)
+_FORMS: Final[Mapping[str, str]] = {
+    form: base
+    for base, *forms in map(
+        str.split,
+        (
+            *("be am is are was were been", "have has", "do does", "use used using"),
+            *("learn learnt", "spin spun", "sew sewn", "weave wove woven"),
+        ),
+    )
+    for form in forms
 }
-_PAST: Final = frozenset(form for form, base in _BASES.items() if form != base and not form.endswith("s"))
+"""Forms that ``slowwave.text.exclusions`` does not know: of auxiliaries, and rare ones."""
 
 
 class Assertion(NamedTuple):
@@ -272,13 +266,25 @@ def _unconditional(clauses: Sequence[str]) -> Iterator[str]:
 @lru_cache(maxsize=65_536)  # most words occur in many texts
 def stem_of(word: str) -> str:
     """Return a crude stem of a folded word, which "visited" and "visitation" share, and "wrote" and "written"."""
-    if word in _BASES:
-        return _BASES[word]
+    if base := _base_of(word):
+        return stem_of(base)
     if len(word) > 5:
         word = re.sub(r"ions?$", "", word)
     found = stem(word)
-    found = found[:-2] if len(found) > 5 and found.endswith("at") else found
-    return _BASES.get(found, found)
+    return found[:-2] if len(found) > 5 and found.endswith("at") else found
+
+
+def _base_of(word: str) -> str:
+    """Return the base of an irregular form, and the word in "-y" of one in "-ied" or "-ies"; empty for other words."""
+    if (found := _FORMS.get(word) or irregular_base(word)) and found != word:
+        return found
+    with_y = f"{word[:-3]}y" if len(word) > 4 and word.endswith(("ied", "ies")) else ""
+    return with_y if with_y and relations(with_y).bases else ""
+
+
+def _is_past(word: str) -> bool:
+    """Return whether a folded word may be a past form of a verb."""
+    return word.endswith("ed") or (not word.endswith("s") and bool(_base_of(word)))
 
 
 def _stemmed(words: str) -> frozenset[str]:
@@ -345,7 +351,7 @@ def _assertion(sentence: str, clause: str) -> Assertion | None:
         "been" in words[:3] or (auxiliary in ("am", "was") and not kept[0].endswith("ed"))
     ):
         verb = _BE
-    past = had or auxiliary in ("was", "did") or kept[0] in _PAST or kept[0].endswith("ed")
+    past = had or auxiliary in ("was", "did") or _is_past(kept[0])
     return Assertion(sentence, stems(_RELATIVE.split(clause)[0]), verb, _phrases(words)[1], past)
 
 
@@ -376,10 +382,10 @@ def _denials(sentence: str, clause: str) -> Iterator[Denial]:
     if verb == _BE and after[1:2] and after[1] not in _PLACES:
         return  # "never been happy"
     perfect = auxiliary in ("have", "had")
-    habit = not perfect and after[0] not in _PAST and not after[0].endswith("ed")
+    habit = not perfect and not _is_past(after[0])
     for part in re.split(r" (?:or|nor|and) ", rest):
         first = part.split()[0]
-        verb = stem_of(first) if first in _PAST or first.endswith("ed") else verb
+        verb = stem_of(first) if _is_past(first) else verb
         if content := (stems(part) | {verb}) - (_LIGHT.keys() & {verb}):
             own_verb = first == after[0] or verb == stem_of(first)
             what, phrases = _phrases(part.split()[own_verb:])

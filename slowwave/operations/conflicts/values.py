@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -31,6 +31,7 @@ from slowwave.text.alignment import OtherStatedValue, StatedClause, other_stated
 from slowwave.text.clauses import stem_of
 from slowwave.text.frames import LONGEST, Framed, beginnings, other_value, read_framed, relation_of
 from slowwave.text.keys import keys
+from slowwave.text.prefilter import matching
 from slowwave.text.subjects import PROGRAMS, is_present
 from slowwave.text.words import GRAMMAR
 
@@ -85,10 +86,11 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     memories = undated(memories.filter(pa.array(kept))).combine_chunks()
     if len(memories) < 2:
         return OpposedStatements((), (), 0)
+    listed = _listed(memories)
     rows = _fold(memories)
     rows = _fold(memories.filter(pa.array(np.isin(rows.of, _comparable(rows)))).combine_chunks())
     statements = _Statements.from_rows(rows)
-    pairs = [*_framed(statements), *_aligned(statements)]
+    pairs = [*_framed(statements), *_aligned(statements, listed)]
     once = {(min(p.one, p.two), max(p.one, p.two)): p for p in reversed(pairs)}
     return opposed(rows, statements.texts, statements.when, list(once.values()))
 
@@ -99,11 +101,25 @@ def _fold(memories: pa.Table) -> StatementRows:
     return StatementRows.fold(memories, pack(*(codes(memories[c])[0] for c in columns), *texts))
 
 
+def _listed(memories: pa.Table) -> dict[str, set[str]]:
+    """Return by scope the stems of the words before lists of names: "speak" of "Ada speaks Danish and Korean"."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    lists = memories.filter(matching(memories["text"], _LIST.pattern))
+    for text, scope in zip(lists["text"].to_pylist(), lists["scope"].to_pylist(), strict=True):
+        found[scope] |= {stem_of(word) for word in _LIST.findall(text)}
+    return found
+
+
 # A statement is parsed only if two words of a clause, the rarest ones, occur together in another statement. Most texts state something
 # about which no other text says anything, and to see that costs a quarter of parsing them.
 
 _ROUGH: Final = re.compile(r"[.!?;,]\s+(?!(?:it|they|he|she)\b)|\n|\s(?:so|but)\s")
 _WORDS: Final = re.compile(r"[^\W_]+(?:[.,:/’'-][^\W_]+)*")
+_LIST: Final = re.compile(
+    r"\b([a-z]{2,20})(?: (?:in|at|to|for|by|on|as|from))?(?: [A-Z][\w-]{1,20}){1,2}(?:, [A-Z][\w-]{1,20}){0,4},? and [A-Z]"
+)
+"""Matches "speaks Danish and Korean"; the word before the list is of a relation that takes many values. Also valid in RE2."""
+
 _SPEAKER: Final = frozenset(("i", "i'm", "i’m", "i've", "i’ve", "my", "we", "our", "user", "user's", "user’s"))
 
 
@@ -206,10 +222,10 @@ def _takes_many(statements: Iterable[int], when: Sequence[int]) -> bool:
     return len(days) > _MOST_VALUES or (len(days) >= _MANY_VALUES and len(set(days)) < len(days))
 
 
-def _aligned(statements: _Statements) -> Iterator[OpposedPair]:
-    """Yield for each clause the latest earlier statements that it replaces."""
+def _aligned(statements: _Statements, listed: Mapping[str, set[str]]) -> Iterator[OpposedPair]:
+    """Yield for each clause the latest earlier statements that it replaces, except those of relations that take many values."""
     placed: defaultdict[str, list[_Placed]] = defaultdict(list)
-    lists: defaultdict[str, set[frozenset[str]]] = defaultdict(set)
+    lists = defaultdict(set, listed)
     for n, clauses in enumerate(statements.clauses):
         for clause in clauses:
             author = statements.authors[n]
@@ -217,7 +233,7 @@ def _aligned(statements: _Statements) -> Iterator[OpposedPair]:
             if clause.own == "i" and author.casefold() in PROGRAMS:
                 continue
             if clause.marker == "several":
-                lists[statements.scopes[n]].add(frozenset(clause.content))
+                lists[statements.scopes[n]] |= {value.relation for value in clause.values}
             else:
                 placed[statements.scopes[n]].append(_Placed(n, clause, holder))
     for scope, members in placed.items():
@@ -231,12 +247,12 @@ def _aligned(statements: _Statements) -> Iterator[OpposedPair]:
         yield from _latest([one for one in found if not _is_of_many(one, many, lists[scope])], statements)
 
 
-def _is_of_many(one: _Aligned, many: set[frozenset[str]], lists: set[frozenset[str]]) -> bool:
+def _is_of_many(one: _Aligned, many: set[frozenset[str]], lists: set[str]) -> bool:
     """Return whether the relation of two clauses takes many values at a time in the namespace."""
     if one.later.clause.marker == "over" or one.later.clause.old:
         return False
     relation = one.value.relation
-    return relation in many or (not one.value.figures and any(relation <= listed for listed in lists if relation))
+    return relation in many or (not one.value.figures and not relation.isdisjoint(lists))
 
 
 def _alignments(members: Sequence[_Placed], statements: _Statements) -> Iterator[_Aligned]:
