@@ -18,6 +18,7 @@ from operator import itemgetter
 from typing import Final, Literal, NamedTuple
 
 from slowwave.text.clauses import stated_clauses, stem_of, stems
+from slowwave.text.date_context import IRREGULAR
 from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion
 from slowwave.text.figures import is_unit
@@ -80,8 +81,8 @@ _NEW: Final = re.compile(
     r"\b(?:now|new|from now on|as of|since \w+|(?:has|have|was|were|['’]ve|['’]s) (?:\w+ )?"
     r"(?:been )?(?:(?:re)?(?:assigned|named|scheduled|located|painted|placed)|moved|changed|switched|migrated|upgraded|downgraded|raised|"
     r"lowered|increased|reduced|cut|set|postponed|pushed|shifted|appointed|become|taken over|transferred|handed|promoted|extended|elected)"
-    r"|moved to|changed to|switched to|took over|we repainted|(?:moved|changed|raised|lowered|cut|set|switched) (?:the|its|their|his|her|our)"
-    r"\b.* to)\b",
+    r"|moved to|changed to|switched to|took over|we repainted|"
+    r"(?:moved|changed|raised|lowered|cut|set|switched) (?:the|its|their|his|her|our)\b.* to)\b",
     re.IGNORECASE,
 )
 """Matches "has been moved to", "is now at"; not "moves the boxes"."""
@@ -93,6 +94,12 @@ _OVER: Final = re.compile(
     re.IGNORECASE,
 )
 """Matches "no longer works for", "has been withdrawn"; not "has not been decided"."""
+
+_ENDING: Final = words_of("""
+longer more anymore days gave given stopped quit resigned stepped left moved out discontinued withdrawn dropped cancelled canceled removed
+taken gone closed
+""")
+"""Words of which one is in each clause that withdraws a value."""
 
 _OVER_WORDS: Final = frozenset(
     map(
@@ -106,7 +113,8 @@ gone close these days no not don't doesn't isn't aren't
 _CORRECTS: Final = re.compile(
     r"^(?:\W*(?:no|actually|correction|sorry|oops|apologies|in fact|wait|my mistake|"
     r"(?:scratch|forget|ignore|disregard) (?:that|what [^,.:;]{2,40})|(?:that|this|it) (?:was|is) (?:wrong|a mistake|not right|incorrect)|"
-    r"i (?:was wrong|(?:mixed|got|made|confused|misread|misheard|mistyped) [^,.:;]{1,40})|i meant(?: to (?:say|write))?)(?:[,:.!]+|(?=\s*$)))+\s*",
+    r"i (?:was wrong|(?:mixed|got|made|confused|misread|misheard|mistyped) [^,.:;]{1,40})|i meant(?: to (?:say|write))?)"
+    r"(?:[,:.!]+|(?=\s*$)))+\s*",
     re.IGNORECASE,
 )
 """Matches "Sorry, that was wrong." and "No, "; not "No one is in"."""
@@ -116,11 +124,14 @@ _INSTEAD: Final = re.compile(
 )
 _SPLITS: Final = re.compile(r"[?\"“”`;]|\b(?:if|unless|so|but|because|who)\b", re.IGNORECASE)
 _LED_IN: Final = re.compile(
-    r"^(?:\W*(?:(?:please )?(?:note|remember|be aware) that|(?:i|we)(?: have|['’]ve)?(?: just)? (?:learnt|learned|noticed|saw|found(?: out)?|"
-    r"realised|realized|checked)(?: that)?|(?:[\w'’-]+ ){1,3}?(?:just )?told me(?: that)?|according to (?:the|my|our) [\w-]+|from now on|at the moment|as of (?:now|today)|since (?:\w+day|today|yesterday)|by the way|btw|fyi|"
-    r"update|reminder|note)\b[,:]?\s*)+",
+    r"^(?:\W*(?:(?:please )?(?:note|remember|be aware) that|"
+    r"(?:i|we)(?: have|['’]ve)?(?: just)? (?:learnt|learned|noticed|saw|found(?: out)?|realised|realized|checked)(?: that)?|"
+    r"(?:[\w'’-]+ ){1,3}?(?:just )?told me(?: that)?|according to (?:the|my|our) [\w-]+|from now on|at the moment|as of (?:now|today)|"
+    r"since (?:\w+day|today|yesterday)|by the way|btw|fyi|update|reminder|note)\b[,:]?\s*)+",
     re.IGNORECASE,
 )
+"""Matches "I just learnt that "; not "Ada learnt that "."""
+
 _AND: Final = re.compile(
     r"(?:,|\s+and|,\s+and)\s+(?=(?:the\s+(?:[\w'’-]+\s+){1,4}?|[A-Z][\w'’-]*\s+(?:[A-Z][\w'’-]*\s+)?)(?:is|are|has|[a-z]+s)\s)"
 )
@@ -161,8 +172,8 @@ class Value(NamedTuple):
 class StatedClause(NamedTuple):
     """A clause that states something, without its grammar.
 
-    ``content`` are the stems of its other words of content in order, ``plain`` these words as folded. ``own`` is whether it is about
-    its speaker ("i") or the user. ``context`` are words to which a pronoun at its beginning may point, ``old`` those of a value that it says is wrong.
+    ``content`` are the stems of its other words of content in order, ``plain`` these words as folded. ``own`` is whether it is about its
+    speaker ("i") or the user. ``context`` are words to which a pronoun at its beginning may point, ``old`` those of a wrong value.
     """
 
     sentence: str
@@ -240,13 +251,13 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
     points = words[0] in _PRONOUNS
     if words[0] in _POINTING or (points and not ahead) or words[1] == "me" or not _ASKING.isdisjoint(words):
         return None
-    over = _OVER.search(stated) is not None
+    over = not _ENDING.isdisjoint(words) and _OVER.search(stated) is not None
     if not over and not (NEGATIONS.isdisjoint(words) and DENIALS.isdisjoint(words)):
         return None
-    if is_open(stated) or _EXAMPLE.search(stated):
+    if _EXAMPLE.search(stated):
         return None
     inner = not sentence.startswith(clause[:_SHORT])
-    if inner and tokens[0].islower() and words[0] not in GRAMMAR and not is_present(f"They {stated}"):
+    if inner and tokens[0].islower() and (words[0] in IRREGULAR or words[0].endswith("ed")):
         return None  # a verb whose subject is in another clause
     if "`" in sentence and _is_verbless(words):
         return None
@@ -355,7 +366,7 @@ def _end_of_value(tokens: Sequence[str], words: Sequence[str], n: int) -> int:
 
 
 def _is_value(token: str, word: str, *, first: bool) -> bool:
-    if _DIGIT.search(token):
+    if not token.isalpha() and _DIGIT.search(token):
         return True
     if not token[0].isupper() or word in GRAMMAR or word in _OWN | _USER or word.startswith(("i'", "i’")):
         return False
@@ -446,7 +457,7 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
     sure = bool(both) or not (left or more)
     if not sure and not (later.marker and names and _may_replace(mine, theirs)):
         return None
-    if not _is_current(earlier) or not (later.marker or _is_current(later)):
+    if not _is_current(earlier) or not (_is_current(later) if not later.marker else not is_open(later.text)):
         return None
     relation = {value.relation for value in (*mine, *theirs)}
     return OtherStatedValue(both | pointed | names, frozenset(relation) if len(relation) == 1 else both, sure, figures)
@@ -544,4 +555,8 @@ def withdrawn(earlier: StatedClause, later: StatedClause) -> OtherStatedValue | 
         or not (known or later.own)
     ):
         return None
-    return OtherStatedValue(both | names, both, sure=True, figures=False) if _is_current(earlier) else None
+    return (
+        OtherStatedValue(both | names, both, sure=True, figures=False)
+        if _is_current(earlier) and not is_open(later.text)
+        else None
+    )

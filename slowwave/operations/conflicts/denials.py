@@ -195,7 +195,7 @@ def _disliked(
 def opposed(
     rows: StatementRows, texts: Sequence[str], when: Sequence[int], pairs: Sequence[OpposedPair]
 ) -> OpposedStatements:
-    """Return conflicts of pairs of memories that state nothing else; of other pairs, the earlier sentence that the later one contradicts."""
+    """Return conflicts of memories that state nothing else; of other pairs, the earlier sentence that the later one contradicts."""
     found: Found = []
     ended: list[EndedStatement] = []
     ends = (np.array([p.one for p in pairs], np.int64), np.array([p.two for p in pairs], np.int64))

@@ -38,7 +38,8 @@ from slowwave.text.prefilter import matching
 from slowwave.text.relations import SELF, TRIGGER, StatedRelation, stated_relations
 from slowwave.text.sentences import sentences
 from slowwave.text.states import TRIGGER_ENDED_VALUES, EndedValue, ended_sentence, ended_values, ends
-from slowwave.text.subjects import PROGRAMS, is_own, persons, says_later, subject
+from slowwave.text.subjects import PROGRAMS, is_own, persons, says_later
+from slowwave.text.subjects import subject as subject_of
 from slowwave.text.tokens import fold
 
 # Conflicts between what memories state about one relation: "Mara lives in Oslo", "Mara moved to Bergen".
@@ -369,11 +370,11 @@ def _find_endings(snapshot: Snapshot) -> Endings:
 
 
 def _names_subject(sentence: str, value: EndedValue) -> bool:
-    """Return whether a sentence has all words of the subject of one that declares a value as ended, if that is neither a person nor the value.
+    """Return whether a sentence has all words of the subject that has lost a value, unless that is a person or the value itself.
 
     "The export worker is no longer hosted in Oslo" ends no "The region of the mail relay is Oslo".
     """
-    ending = subject(value.sentence)
+    ending = subject_of(value.sentence)
     words = [w for w in ending.words if w not in value.words] if ending is not None else []
     if is_own(value.sentence) or persons(value.sentence, value.words):
         return True

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from slowwave.operations.conflicts.decide import decide, read_sides
-from slowwave.operations.conflicts.values import value_conflicts
 from slowwave.operations.conflicts.rows import Tally
+from slowwave.operations.conflicts.values import value_conflicts
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
