@@ -156,7 +156,7 @@ have has had get got gets give given come goes let lets need effective immediate
 )
 
 
-class Value(NamedTuple):
+class LinkedValue(NamedTuple):
     """A name or figure in a clause: its kind, its folded words, and how the clause links it to its subject.
 
     ``link`` is a preposition, ``is`` after a form of *be* or a sign such as a colon, ``subject`` at the beginning, or empty for an object.
@@ -179,7 +179,7 @@ class StatedClause(NamedTuple):
     sentence: str
     text: str
     own: Literal["", "i", "user"]
-    values: tuple[Value, ...]
+    values: tuple[LinkedValue, ...]
     content: tuple[str, ...]
     plain: tuple[str, ...]
     context: frozenset[str]
@@ -300,9 +300,9 @@ def _without_end(tokens: Sequence[str], words: Sequence[str]) -> tuple[Sequence[
 
 def _parts(
     tokens: Sequence[str], words: Sequence[str], *, over: bool
-) -> tuple[tuple[Value, ...], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[tuple[LinkedValue, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the names and figures of a clause, and the stems and forms of its other words of content."""
-    values: list[Value] = []
+    values: list[LinkedValue] = []
     content: list[str] = []
     plain: list[str] = []
     n, link, since, broken = 0, "", 0, False
@@ -324,7 +324,7 @@ def _parts(
                 link = "is"
             unit = words[end] if end < len(words) else ""
             nearest = content[-1] if content else ""
-            values.append(Value(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
+            values.append(LinkedValue(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
             n, link, since = end, "", 0
             continue
         word = words[n]
@@ -473,9 +473,9 @@ def _is_current(one: StatedClause) -> bool:
     return is_present(one.text) and _PASSING.isdisjoint(one.text.lower().split())
 
 
-def _apart(one: StatedClause, other: StatedClause) -> list[Value] | None:
+def _apart(one: StatedClause, other: StatedClause) -> list[LinkedValue] | None:
     """Return the names and figures that another clause lacks; None if it has a part of one."""
-    found: list[Value] = []
+    found: list[LinkedValue] = []
     known = other.words | other.context
     for value in one.values:
         shared = sum(word in known for word in value.words)
@@ -491,20 +491,20 @@ def _left(one: StatedClause, other: StatedClause) -> frozenset[str]:
     return frozenset(one.content) - other.words - other.context
 
 
-def _are_rivals(one: Value, other: Value, *, same: bool) -> bool:
+def _are_rivals(one: LinkedValue, other: LinkedValue, *, same: bool) -> bool:
     """Return whether two values are of one kind; a name may be a place, and a person if all other words are the ``same``."""
     kinds = {one.kind, other.kind}
     return len(kinds) == 1 or kinds == {"place", "name"} or (same and kinds == {"person", "name"})
 
 
-def _is_single(value: Value) -> bool:
+def _is_single(value: LinkedValue) -> bool:
     """Return whether a value is no subject, nor one of several objects."""
     if value.link == "of":
         return _MEASURED.match(value.kind) is not None
     return value.link in _SINGLE or (value.link == "" and value.kind not in _NAMED)
 
 
-def _may_replace(mine: Sequence[Value], theirs: Sequence[Value]) -> bool:
+def _may_replace(mine: Sequence[LinkedValue], theirs: Sequence[LinkedValue]) -> bool:
     """Return whether a value may be replaced though the relation is worded otherwise: persons, or places after a preposition of place."""
     if not mine:
         return False

@@ -131,7 +131,8 @@ def other_value(one: Framed, two: Framed) -> OtherValue | None:
 
 def _is_frame(frame: Sequence[str]) -> bool:
     if (
-        not _ONE_OF_SEVERAL.isdisjoint(frame)
+        frame[0] in ("a", "an")  # "A supplier of the mill is …"
+        or not _ONE_OF_SEVERAL.isdisjoint(frame)
         or not NEGATIONS.isdisjoint(frame)
         or all(word in GRAMMAR for word in frame)
     ):

@@ -152,7 +152,7 @@ def _sharing(clauses: Sequence[frozenset[str]], scopes: Sequence[str]) -> Iterat
         shared = sorted((counts[word], word) for word in clause if counts[word] > 1)[:_RAREST]
         for (_, one), (_, other) in combinations(shared, 2):
             if not (one[0].isdigit() and other[0].isdigit()):  # two figures name no subject
-                having.setdefault((scope, *sorted((one, other))), []).append(k)
+                having.setdefault((scope, *((one, other) if one < other else (other, one))), []).append(k)
     yield from (found for found in having.values() if 1 < len(found) <= _COMMON)
 
 
