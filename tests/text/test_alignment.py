@@ -117,6 +117,7 @@ OTHER_RELATIONS = [
     ("The team + Otto Berg", "The team has switched to room Cedar for its meetings."),
     ("Croatia has a king.", "Croatia does not have a queen."),
     ("tell me something about elephants", "tell me something about dogs"),
+    ("You're welcome, Ida.", "You're welcome, Otto."),
 ]
 
 
