@@ -1,8 +1,7 @@
 """``python -m benchmarks.changed_facts``: whether the later of two notes is seen to end the earlier one, by the audit of contradictions.
 
-The pairs are in ``unseen/changed_facts.toml``, ``unseen/changed_facts_2.toml`` and ``unseen/changed_facts_3.toml``. Each stands in a
-scope of its own, the later note a day after the earlier one. *Ended* are those of which a night at default settings ends the earlier
-note, *asked* those about which it asks a person.
+The pairs are in ``unseen/changed_facts*.toml``. Each pair has a dedicated scope, and the later note is a day younger. In *ended* pairs a
+night at default settings ends the earlier note; about *asked* pairs it asks a person.
 """
 
 from __future__ import annotations
@@ -29,10 +28,11 @@ from slowwave.store.settings import Settings
 PAIRS: Final = Path(__file__).with_name("unseen") / "changed_facts.toml"
 MORE_PAIRS: Final = PAIRS.with_name("changed_facts_2.toml")
 PLAIN_PAIRS: Final = PAIRS.with_name("changed_facts_3.toml")
+MIXED_PAIRS: Final = PAIRS.with_name("changed_facts_4.toml")
 
 
 def read(path: Path = PAIRS) -> list[dict[str, str | bool]]:
-    """The pairs: earlier, later, ends, kind."""
+    """Return the pairs: earlier, later, ends, kind, and in ``turns`` the sides that are turns of a conversation."""
     with path.open("rb") as file:
         return tomllib.load(file)["pair"]
 
@@ -43,8 +43,15 @@ def snapshot_of(pairs: Sequence[dict[str, str | bool]]) -> Snapshot:
     snapshot = given([str(pair[side]) for pair in pairs for side in ("earlier", "later")], now=now)
     memories = snapshot.table("memories")
     scopes = pa.array([f"pair {k // 2}" for k in range(len(memories))])
+    kinds = pa.array(
+        [
+            "episodic" if side in str(pair.get("turns", "")) else "semantic"
+            for pair in pairs
+            for side in ("earlier", "later")
+        ]
+    )
     starts = pa.array([now - timedelta(days=9 - k % 2) for k in range(len(memories))], pa.timestamp("us", tz="UTC"))
-    for name, column in (("scope", scopes), ("valid_from", starts), ("recorded_at", starts)):
+    for name, column in (("scope", scopes), ("kind", kinds), ("valid_from", starts), ("recorded_at", starts)):
         at = memories.schema.get_field_index(name)
         memories = memories.set_column(at, memories.schema.field(at), column.cast(memories.schema.field(at).type))
     return replace(snapshot, tables={**snapshot.tables, "memories": memories})
@@ -56,6 +63,7 @@ def quality() -> list[Part]:
         "Half of them were looked at once.": (read(), 2),
         "None was looked at.": (read(MORE_PAIRS), 1),
         "Plain notes; none was looked at before it was counted.": (read(PLAIN_PAIRS), 1),
+        "Turns, news, corrections and verbs; none was looked at before it was counted.": (read(MIXED_PAIRS), 1),
     }
     return [_counted(pairs, says, halves) for says, (pairs, halves) in sets.items()]
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from slowwave.text.exclusions import irregular_base, relations
 from slowwave.text.sentences import Verbatim, sentences
 from slowwave.text.statements import stem
 from slowwave.text.tokens import fold
@@ -46,11 +47,16 @@ _SPLIT: Final = re.compile(
     r",\s+(?=(?:(?:and|but|so|or|yet|because|since|although|though|while|whereas|then)\s+)?"
     r"(?:i|i['’]\w+|you|he|she|it|we|they|my|can|could|would|will|should|do|does|did|is|are|was|may|what|which|how|where|when|why|who|please)\b)|"
     r",?\s+(?:so(?!\s+(?:much|many|far|long|good|well|few|little|that|on)\b)|but|because|although|though|whereas|while)\s+|"
-    r",?\s+(?:and|or|then|as)\s+(?=(?:i|i['’]\w+|you|he|she|we|they|my)\s)|"
+    r",?\s+(?:and|or|then|as)\s+(?=(?:i|i['’]\w+|you|he|she|it|we|they|my)\s)|"
     r",\s+and\s+(?=(?:[\w'’-]+\s+){1,5}?(?:is|are|was|were|can|could|will|would|has|have|had)\b)",
     re.IGNORECASE,
 )
 """Ends of clauses: matches in "I fixed it, can you …", "I fixed it and I …", not in "tea, coffee and milk"."""
+
+_MARKED: Final = re.compile(
+    r"^\s*[#>]|[\"`“”„«»‘<@/\]]|(?<![\w])['’]|\b(?:https?|ftp|file|mailto|www|urn|data)[:.]", re.IGNORECASE
+)
+"""A sign in every sentence with a quotation, code or an address."""
 
 _ASKS: Final = re.compile(
     r"(?:(?:and|but|so|or|then|please|also|well|ok|okay|hey|hi),?\s+)*"
@@ -119,25 +125,18 @@ _LIMITS: Final = re.compile(
 )
 _UNTIL: Final = re.compile(r"\b(?:until|till|again|except)\b|\bas\b.*\bas\b", re.IGNORECASE)
 
-_BASES: Final[Mapping[str, str]] = {
-    form: stem(base)
-    for line in """
-be am is are was were been|use used uses using|have has had|do does did done|go goes went gone|see saw seen|take took taken|make made
-come came|give gave given|buy bought|find found|leave left|run ran|eat ate eaten|drink drank drunk|drive drove driven|fly flew flown flies
-write wrote written|get got gotten
-speak spoke spoken|break broke broken|begin began begun|bring brought|build built|catch caught|choose chose chosen|fall fell fallen
-hold held|keep kept|know knew known|lose lost|pay paid|send sent|sleep slept|sell sold|spend spent|stand stood|swim swam swum|teach taught
-think thought|throw threw thrown|wear wore worn|sing sang sung|ride rode ridden|ring rang rung|tell told|draw drew drawn|grow grew grown
-hide hid hidden|lead led|mean meant|win won|shoot shot|steal stole stolen|feed fed|fight fought|freeze froze frozen|hear heard|meet met
-feel felt|say said|learn learnt|deal dealt|bite bit bitten|forget forgot forgotten|study studied studies|try tried tries|marry married
-carry carried carries|spin spun|dig dug|sew sewn|show shown|weave wove woven
-""".strip()
-    .replace("\n", "|")
-    .split("|")
-    for base, *forms in [line.split()]
-    for form in (base, *forms)
+_FORMS: Final[Mapping[str, str]] = {
+    form: base
+    for base, *forms in map(
+        str.split,
+        (
+            *("be am is are was were been", "have has", "do does", "use used using"),
+            *("learn learnt", "spin spun", "sew sewn", "weave wove woven"),
+        ),
+    )
+    for form in forms
 }
-_PAST: Final = frozenset(form for form, base in _BASES.items() if form != base and not form.endswith("s"))
+"""Forms that ``slowwave.text.exclusions`` does not know: of auxiliaries, and rare ones."""
 
 
 class Assertion(NamedTuple):
@@ -206,13 +205,8 @@ def read_clauses(text: str) -> Clauses:
     denials: list[Denial] = []
     attitudes: list[Attitude] = []
     stating = 0
-    plain = "\n" not in text and "`" not in text
-    every = (
-        sentences(text)
-        if plain
-        else [s.text for s in spoken(SessionTurn("", tuple(enumerate(text.split("\n"))), None))]
-    )
-    for sentence in every:
+    plain = _is_plain(text)
+    for sentence in _sentences(text):
         clauses = list(_asserting(sentence)) if len(sentence) <= LONGEST_SENTENCE else [sentence]
         stating += any(len(_WORD.findall(clause)) > 2 for clause in clauses)
         if len(sentence) > LONGEST_SENTENCE or _UNREAL.search(sentence):
@@ -226,12 +220,32 @@ def read_clauses(text: str) -> Clauses:
     return Clauses(tuple(assertions), tuple(denials), tuple(attitudes), plain and stating <= 1)
 
 
+def stated_clauses(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the clauses of a text that are no questions, suppositions, conditions, quotations or code, each with its sentence."""
+    for sentence in _sentences(text):
+        if len(sentence) <= LONGEST_SENTENCE and not _UNREAL.search(sentence):
+            yield from ((sentence, clause) for clause in _unconditional(list(_asserting(sentence))))
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text has neither lines nor code."""
+    return "\n" not in text and "`" not in text
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of prose in a text."""
+    if _is_plain(text):
+        return sentences(text)
+    return [s.text for s in spoken(SessionTurn("", tuple(enumerate(text.split("\n"))), None))]
+
+
 def _asserting(sentence: str) -> Iterator[str]:
     """Yield the clauses of a sentence that ask nothing, without quotations."""
-    verbatim = Verbatim.from_text(sentence)
-    for start, end in zip(reversed(verbatim.starts), reversed(verbatim.ends), strict=True):
-        kept = sentence[start:end].strip("`") if sentence[start] == "`" else ""
-        sentence = f"{sentence[:start]} {kept} {sentence[end:]}"
+    if _MARKED.search(sentence):
+        verbatim = Verbatim.from_text(sentence)
+        for start, end in zip(reversed(verbatim.starts), reversed(verbatim.ends), strict=True):
+            kept = sentence[start:end].strip("`") if sentence[start] == "`" else ""
+            sentence = f"{sentence[:start]} {kept} {sentence[end:]}"
     clauses = [clause for part in _SPLIT.split(sentence) if (clause := part.strip(" \t\n.,!…"))]
     if clauses and sentence.rstrip().endswith("?"):
         asking = [clause for clause in clauses if _ASKS.match(clause)] or clauses[-1:]
@@ -252,13 +266,25 @@ def _unconditional(clauses: Sequence[str]) -> Iterator[str]:
 @lru_cache(maxsize=65_536)  # most words occur in many texts
 def stem_of(word: str) -> str:
     """Return a crude stem of a folded word, which "visited" and "visitation" share, and "wrote" and "written"."""
-    if word in _BASES:
-        return _BASES[word]
+    if base := _base_of(word):
+        return stem_of(base)
     if len(word) > 5:
         word = re.sub(r"ions?$", "", word)
     found = stem(word)
-    found = found[:-2] if len(found) > 5 and found.endswith("at") else found
-    return _BASES.get(found, found)
+    return found[:-2] if len(found) > 5 and found.endswith("at") else found
+
+
+def _base_of(word: str) -> str:
+    """Return the base of an irregular form, and the word in "-y" of one in "-ied" or "-ies"; empty for other words."""
+    if (found := _FORMS.get(word) or irregular_base(word)) and found != word:
+        return found
+    with_y = f"{word[:-3]}y" if len(word) > 4 and word.endswith(("ied", "ies")) else ""
+    return with_y if with_y and relations(with_y).bases else ""
+
+
+def _is_past(word: str) -> bool:
+    """Return whether a folded word may be a past form of a verb."""
+    return word.endswith("ed") or (not word.endswith("s") and bool(_base_of(word)))
 
 
 def _stemmed(words: str) -> frozenset[str]:
@@ -325,7 +351,7 @@ def _assertion(sentence: str, clause: str) -> Assertion | None:
         "been" in words[:3] or (auxiliary in ("am", "was") and not kept[0].endswith("ed"))
     ):
         verb = _BE
-    past = had or auxiliary in ("was", "did") or kept[0] in _PAST or kept[0].endswith("ed")
+    past = had or auxiliary in ("was", "did") or _is_past(kept[0])
     return Assertion(sentence, stems(_RELATIVE.split(clause)[0]), verb, _phrases(words)[1], past)
 
 
@@ -356,10 +382,10 @@ def _denials(sentence: str, clause: str) -> Iterator[Denial]:
     if verb == _BE and after[1:2] and after[1] not in _PLACES:
         return  # "never been happy"
     perfect = auxiliary in ("have", "had")
-    habit = not perfect and after[0] not in _PAST and not after[0].endswith("ed")
+    habit = not perfect and not _is_past(after[0])
     for part in re.split(r" (?:or|nor|and) ", rest):
         first = part.split()[0]
-        verb = stem_of(first) if first in _PAST or first.endswith("ed") else verb
+        verb = stem_of(first) if _is_past(first) else verb
         if content := (stems(part) | {verb}) - (_LIGHT.keys() & {verb}):
             own_verb = first == after[0] or verb == stem_of(first)
             what, phrases = _phrases(part.split()[own_verb:])

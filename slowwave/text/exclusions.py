@@ -83,6 +83,12 @@ def relations(word: str) -> Relations:
     )
 
 
+def irregular_base(word: str) -> str:
+    """Return the base of a folded word that is an irregular form ("wrote", "children"); empty for other words."""
+    cells = _line(word) if word.isalpha() else None
+    return cells[_FORM] if cells is not None and len(cells) > _FORM else ""
+
+
 def _lines(word: str) -> list[_Found]:
     """Return the lines of a word's base forms; for an irregular form also the line of its base."""
     found = [(base, cells, parts) for base, parts in _bases(word) if (cells := _line(base)) is not None]

@@ -46,7 +46,7 @@ today tonight tomorrow yesterday ago last next recently lately soon later earlie
 because
 """)
 TAKES_MANY: Final = words_of("""
-part parts kind kinds type types example examples allergic good great bad interested able ready afraid fond keen proud aware used
+part parts kind kinds type types example examples allergic fluent good great bad interested able ready afraid fond keen proud aware used
 available similar related compatible connected close next full like likes loves hates enjoys speaks visited owns knows known mentioned
 seen read watched met told been done made asked
 """)
@@ -131,7 +131,8 @@ def other_value(one: Framed, two: Framed) -> OtherValue | None:
 
 def _is_frame(frame: Sequence[str]) -> bool:
     if (
-        not _ONE_OF_SEVERAL.isdisjoint(frame)
+        frame[0] in ("a", "an")  # "A supplier of the mill is …"
+        or not _ONE_OF_SEVERAL.isdisjoint(frame)
         or not NEGATIONS.isdisjoint(frame)
         or all(word in GRAMMAR for word in frame)
     ):

@@ -6,6 +6,7 @@ import re
 import tomllib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -100,6 +101,11 @@ def sentences(text: str) -> list[str]:
     """
     if _BREAK.search(text) is None:  # most memories are one sentence
         return [whole] if (whole := text.strip()) else []
+    return list(_split(text))
+
+
+@lru_cache(maxsize=256)  # several rules read a text, one after the other
+def _split(text: str) -> tuple[str, ...]:
     parts: list[str] = []
     start = 0
     asides = _asides(text)
@@ -110,7 +116,7 @@ def sentences(text: str) -> list[str]:
             parts.append(text[start:end])
             start = end
     parts.append(text[start:])
-    return list(_whole(p for part in parts if (p := part.strip())))
+    return tuple(_whole(p for part in parts if (p := part.strip())))
 
 
 def _ends(text: str, start: int, end: int) -> bool:

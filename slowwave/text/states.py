@@ -91,7 +91,7 @@ _CHANGED: Final = re.compile(
     r"\b(?:(?:takes|taken|took) over|now|instead|as of|since|new|from now on|these days)\b", re.IGNORECASE
 )
 _CODE_DESCRIPTIONS: Final = re.compile(r"[\w./:@+#-]*(?:\d|[a-z][_./:@-][a-z])[\w./:@+#-]*")
-_MANY: Final = frozenset(
+MANY_NOUNS: Final = frozenset(
     map(
         stem,
         words_of("""
@@ -101,7 +101,7 @@ question answer book film movie song game class story trip word point case step 
 """),
     )
 )
-"""Nouns of which a person may have several."""
+"""Stems of nouns of which a person may have several."""
 
 _MONTHS: Final = words_of("january february march april may june july august september october november december")
 _PASSING_DESCRIPTIONS: Final = words_of(
@@ -130,7 +130,7 @@ def _described_thing(sentence: str) -> StatedRelation | None:
         if match := form.match(statement[:1].upper() + statement[1:]) or form.match(statement):
             things = [w for w in fold(match["thing"]).split() if w not in GRAMMAR and w != "new"]
             kind, value = kind_of(match["value"])
-            if kind and things and stem(things[-1]) not in _MANY and _PASSING_DESCRIPTIONS.isdisjoint(things):
+            if kind and things and stem(things[-1]) not in MANY_NOUNS and _PASSING_DESCRIPTIONS.isdisjoint(things):
                 said_of = match.groupdict()
                 owner = said_of.get("owner") or ""
                 change = _CHANGED.search(sentence) is not None and not said_of.get("may_be_more")

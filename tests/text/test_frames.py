@@ -45,6 +45,7 @@ def test_another_value_of_one_frame_is_found(one: str, other: str, relation: str
         ("In the harbour of Kiln the water rises.", "In the harbour of Silo the water falls."),
         ("The car is a vehicle.", "The car is a lorry."),  # one says what the other is
         ("The plant is in Bern.", "The plant is in Bern, Switzerland."),
+        ("A patron of Kiln is Ada.", "A patron of Kiln is Otto."),  # one of several
         ("The trip is long and dear.", "The trip is short and cheap."),  # two things on a side
         ("The manager of Kiln is Ada.", "The manager of Kiln is ill."),  # a name beside an adjective
         ("The office of Kiln is in Oslo.", "The office of Kiln is not far."),

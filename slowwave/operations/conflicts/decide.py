@@ -237,7 +237,7 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     return decision
 
 
-_WEAK: Final = frozenset(("frame", "denial", "preference"))
+_WEAK: Final = frozenset(("frame", "aligned", "denial", "preference"))
 """Rules whose conflicts only a person decides, or a relation that the namespace names in ``newest_wins``."""
 
 FRAMES: Final = "frames"

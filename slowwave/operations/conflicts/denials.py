@@ -46,24 +46,26 @@ from slowwave.text.clauses import (
     read_clauses,
     stems,
 )
+from slowwave.text.contradictions import Kind
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
 from slowwave.text.subjects import PROGRAMS, says_later
 
 _OWN: Final = r"(?i)\bi\b"
-_USERS: Final = frozenset(("user", "human"))
+USERS: Final = frozenset(("user", "human"))
 _PRIOR: Final = 50  # texts that are added to an author's, so that two texts alone make no word common
 _COMMON: Final = 200  # texts with a word from which it proposes no candidates; it is weighed all the same
 _COMPARED: Final = 24  # texts with the largest shares whose clauses are parsed
 
 
-class _Pair(NamedTuple):
-    """Two statements that exclude each other, with their sentences; the first denies or dislikes."""
+class OpposedPair(NamedTuple):
+    """Two statements by number that exclude each other, with their sentences and the kind of contradiction."""
 
     rule: str
     one: int
     two: int
     sentences: tuple[str, str]
+    reason: Kind = "polarity"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +100,7 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     denies, dislikes = (_flags(memories, pattern) for pattern in (NEVER, DISLIKES))
     if not denies.any() and not dislikes.any():
         return OpposedStatements((), (), 0)
-    user, program = (among(memories["author"], authors) for authors in (_USERS, PROGRAMS))
+    user, program = (among(memories["author"], authors) for authors in (USERS, PROGRAMS))
     scope, author = codes(memories["scope"])[0], np.where(user, -1, codes(memories["author"])[0]) + 1
     speaker = pack(scope, author)
     own = np.isin(speaker, speaker[denies]) & ~program & _flags(memories, _OWN)
@@ -109,13 +111,13 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     rows = StatementRows.fold(memories, pack(speaker[kept], codes(keys(memories["text"]))[0], *audience))
     texts = rows.texts("text", np.arange(len(rows)))
     when, first = rows.last().tolist(), kept[rows.first]
-    pairs: list[_Pair] = []
+    pairs: list[OpposedPair] = []
     for members in _groups(speaker[first], own[first]):
         pairs += _denied(members, texts, when, denies[first])
     holders = np.where(user, "user", np.where(program, "", speaker.astype(str)))[first].tolist()
     for members in _groups(scope[first], feels[first]):
         pairs += _disliked(members, texts, when, holders)
-    return _outcome(rows, texts, when, pairs)
+    return opposed(rows, texts, when, pairs)
 
 
 def _flags(memories: pa.Table, pattern: str) -> Bools:
@@ -130,7 +132,7 @@ def _groups(group: Ints, chosen: Bools) -> Iterator[list[int]]:
     yield from found.values()
 
 
-def _denied(members: Sequence[int], texts: Sequence[str], when: Sequence[int], denies: Bools) -> Iterator[_Pair]:
+def _denied(members: Sequence[int], texts: Sequence[str], when: Sequence[int], denies: Bools) -> Iterator[OpposedPair]:
     """Yield for each denial of one author the statement with the best clause against it."""
     denials = [(n, denial) for n in members if denies[n] for denial in read_clauses(texts[n]).denials]
     if not denials:
@@ -151,7 +153,7 @@ def _denied(members: Sequence[int], texts: Sequence[str], when: Sequence[int], d
                     found = round(score, 6), when[m], m, assertion.sentence
                     best[n, denial.sentence] = max(best.get((n, denial.sentence), found), found)
     for (n, sentence), (*_, m, other) in best.items():
-        yield _Pair("denial", n, m, (sentence, other))
+        yield OpposedPair("denial", n, m, (sentence, other))
 
 
 def _likely(
@@ -169,7 +171,7 @@ def _likely(
 
 def _disliked(
     members: Sequence[int], texts: Sequence[str], when: Sequence[int], holders: Sequence[str]
-) -> Iterator[_Pair]:
+) -> Iterator[OpposedPair]:
     """Yield for each dislike the latest liking of the same object by the same holder, else of one that contains it or is contained.
 
     ``holders`` are those of "I" in each statement; a program's likings are nobody's. Each liking is in one pair at most.
@@ -186,13 +188,14 @@ def _disliked(
             fits = [(m, liking) for m, liking in left if m != n and dislike.excludes(liking)]
             if fits:
                 m, liking = min(fits, key=lambda fit: fit[1].words != dislike.words)
-                yield _Pair("preference", n, m, (dislike.sentence, liking.sentence))
+                yield OpposedPair("preference", n, m, (dislike.sentence, liking.sentence))
                 left.remove((m, liking))
 
 
-def _outcome(
-    rows: StatementRows, texts: Sequence[str], when: Sequence[int], pairs: Sequence[_Pair]
+def opposed(
+    rows: StatementRows, texts: Sequence[str], when: Sequence[int], pairs: Sequence[OpposedPair]
 ) -> OpposedStatements:
+    """Return conflicts of memories that state nothing else; of other pairs, the earlier sentence that the later one contradicts."""
     found: Found = []
     ended: list[EndedStatement] = []
     ends = (np.array([p.one for p in pairs], np.int64), np.array([p.two for p in pairs], np.int64))
@@ -201,7 +204,7 @@ def _outcome(
             continue
         if all(read_clauses(texts[n]).is_single for n in (pair.one, pair.two)):
             evidence: dict[str, object] = {"rule": pair.rule, "doubtful": True}
-            found.append((min(pair.one, pair.two), max(pair.one, pair.two), "polarity", evidence))
+            found.append((min(pair.one, pair.two), max(pair.one, pair.two), pair.reason, evidence))
             continue
         (since, old, said), (until, new, later) = sorted(
             (when[n], n, s) for n, s in zip((pair.one, pair.two), pair.sentences, strict=True)

@@ -15,7 +15,6 @@ from slowwave.operations.conflicts.memories import (
     LONGEST,
     EndedStatement,
     figure_conflicts,
-    frame_conflicts,
     memory_conflicts,
     mentions,
     one_matter,
@@ -30,6 +29,7 @@ from slowwave.operations.conflicts.rows import (
     things,
 )
 from slowwave.operations.conflicts.stated import ending_conflicts, endings, replacements, stated_conflicts
+from slowwave.operations.conflicts.values import other_values, value_conflicts
 from slowwave.operations.options import ContradictionsOptions, NeighbourGraphOptions
 from slowwave.operations.scoring import Predicate, Verdict, weigh
 from slowwave.plans.questions import Conflict
@@ -110,7 +110,7 @@ def conflicts_of_memories(
         *memory_conflicts(snapshot, settings, tally),
         *stated,
         *figure_conflicts(snapshot, tally),
-        *frame_conflicts(snapshot, tally),
+        *value_conflicts(snapshot, tally),
         *opposed_conflicts(snapshot, tally),
     ]
 
@@ -132,6 +132,8 @@ def ended_statements(snapshot: Snapshot) -> list[EndedStatement]:
     mentioned = [one for one in mentions(snapshot, over) if whole.isdisjoint(one.memories)]
     every = [*by_value.sentences, *by_relation.sentences, *mentioned, *(d.sentence for d in doubted if d.sentence)]
     every += opposed_statements(snapshot).sentences
+    known = {(x, y) for c in (*by_value.conflicts, *by_relation.conflicts) for x, y in ((c.a, c.b), (c.b, c.a))}
+    every += [o for o in other_values(snapshot).sentences if not any((m, o.later) in known for m in o.memories)]
     for one in sorted(every, key=lambda e: (e.holds, e.memories, e.since, e.later, e.said)):
         found.setdefault((one.memories[0], one.sentence), one)
     return sorted(found.values(), key=lambda e: (e.memories, e.since, e.later, e.said))

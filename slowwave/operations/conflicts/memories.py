@@ -36,8 +36,6 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.contradictions import Kind, difference, find
 from slowwave.text.dates import BESIDE
-from slowwave.text.frames import LONGEST as LONGEST_STATEMENT
-from slowwave.text.frames import OtherValue, beginnings, other_value, read_framed, relation_of
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching, rewritten
 from slowwave.text.sameness import Reading, read
@@ -266,7 +264,7 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     """
     memories = active_memories(snapshot)
     vectors = snapshot.vectors["memory_vectors"]
-    memories = memories.set_column(memories.column_names.index("text"), "text", _undated(memories["text"]))
+    memories = undated(memories)
     memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST_FIGURES))
     memories = memories.filter(matching(memories["text"], _FIGURE))
     memories = memories.filter(pc.invert(matching(memories["text"], NO_PRESENT))).combine_chunks()
@@ -322,9 +320,9 @@ def _pairs(
     return chosen[i], chosen[j], cosine
 
 
-def _undated(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the texts without the dates next to relative dates."""
-    return rewritten(texts, BESIDE, "")
+def undated(memories: pa.Table) -> pa.Table:
+    """Return memories with texts from which the dates next to relative dates are removed."""
+    return memories.set_column(memories.column_names.index("text"), "text", rewritten(memories["text"], BESIDE, ""))
 
 
 def _frames(texts: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
@@ -334,68 +332,11 @@ def _frames(texts: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
 
 def _series(snapshot: Snapshot) -> pa.Array:
     """Return the frames of texts that occurred with at least ``_SERIES`` different figures, in any version of any memory."""
-    said = _undated(snapshot.table("memory_versions")["content"].cast(pa.large_string()))
+    said = rewritten(snapshot.table("memory_versions")["content"].cast(pa.large_string()), BESIDE, "")
     short = said.filter(pc.less_equal(pc.utf8_length(said), LONGEST_FIGURES))
     texts = pc.unique(short.filter(matching(short, _FIGURE)))
     counts = pc.value_counts(_frames(texts))
     return counts.field("values").filter(pc.greater_equal(counts.field("counts"), _SERIES))
-
-
-# Conflicts between short statements of one frame (``slowwave.text.frames``): "The patron of the club is Ada.", "The patron of the club is
-# Otto." No vectors are needed, so neither a cosine nor the number of neighbours hides a pair.
-#
-# A frame of which one subject has several values at a time takes many, and so does its relation for every subject. Three values of one
-# subject count if two of them began on one day: otherwise the thing has changed twice. A person always decides.
-
-_MANY_VALUES: Final = 3
-_MOST_VALUES: Final = 5  # values of one subject, whatever their days
-_DAY: Final = 86_400_000_000
-_VERBS: Final = r"(?i)\b(?:is|was|are|were|has)\b|\bthe \pL+ of\b"
-
-
-def frame_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
-    """Find statements of one scope, author, subject and kind that give one subject different values in the same words.
-
-    Needs the tables memories and memory_versions. Time: a sort of the short statements, and 20 µs per pair of neighbours.
-    """
-    memories = active_memories(snapshot)
-    memories = memories.set_column(memories.column_names.index("text"), "text", _undated(memories["text"]))
-    memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), LONGEST_STATEMENT))
-    memories = memories.filter(matching(memories["text"], _VERBS))
-    memories = memories.filter(pc.invert(pc.is_in(memories["kind"], pa.array(ONCE)))).combine_chunks()
-    tally.add("short statements", len(memories))
-    if len(memories) < 2:
-        return []
-    block = pack(*(codes(memories[c])[0] for c in ("scope", "author", "kind")), codes(keys(memories["subject"]))[0])
-    audience = (codes(memories[c])[0] for c in ("pinned", "visibility", "sensitivity"))
-    rows = StatementRows.fold(memories, pack(block, codes(keys(memories["text"]))[0], *audience))
-    read = [read_framed(text) for text in rows.table["text"].take(pa.array(rows.first)).to_pylist()]
-    blocks: defaultdict[int, list[int]] = defaultdict(list)
-    for statement, (framed, number) in enumerate(zip(read, block[rows.first].tolist(), strict=True)):
-        if framed is not None:
-            blocks[number].append(statement)
-    pairs: list[tuple[int, int, OtherValue]] = []
-    values: defaultdict[tuple[int, tuple[str, ...]], set[int]] = defaultdict(set)
-    for number, statements in blocks.items():
-        framed = [one for n in statements if (one := read[n]) is not None]
-        for n, m in beginnings(framed):
-            if (value := other_value(framed[n], framed[m])) is not None:
-                pairs.append((statements[n], statements[m], value))
-                values[number, value.frame] |= {statements[n], statements[m]}
-    when = rows.last()
-    many = {
-        relation_of(frame)
-        for (_, frame), found in values.items()
-        if len(found) > _MOST_VALUES
-        or (len(found) >= _MANY_VALUES and len({int(when[n]) // _DAY for n in found}) < len(found))
-    }
-    overlap = rows.overlap(*(np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1)))
-    found: Found = [
-        (min(n, m), max(n, m), "number" if value.figures else "object", {"rule": "frame", "doubtful": True})
-        for (n, m, value), together in zip(pairs, overlap.tolist(), strict=True)
-        if together and value.relation not in many
-    ]
-    return conflicts_of(rows, "memories", found)
 
 
 # Ended statements: sentences of longer memories that a later memory ends, while the rest of the memory still holds.

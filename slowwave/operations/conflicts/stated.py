@@ -31,13 +31,15 @@ from slowwave.snapshots.memories import active_memories, version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text import states
 from slowwave.text import states as descriptions
+from slowwave.text.clauses import stems
 from slowwave.text.keys import keys
 from slowwave.text.names import known_names
 from slowwave.text.prefilter import matching
 from slowwave.text.relations import SELF, TRIGGER, StatedRelation, stated_relations
 from slowwave.text.sentences import sentences
 from slowwave.text.states import TRIGGER_ENDED_VALUES, EndedValue, ended_sentence, ended_values, ends
-from slowwave.text.subjects import PROGRAMS, says_later
+from slowwave.text.subjects import PROGRAMS, is_own, persons, says_later
+from slowwave.text.subjects import subject as subject_of
 from slowwave.text.tokens import fold
 
 # Conflicts between what memories state about one relation: "Mara lives in Oslo", "Mara moved to Bergen".
@@ -355,7 +357,7 @@ def _find_endings(snapshot: Snapshot) -> Endings:
     within: list[EndedStatement] = []
     for earlier, later, value in named:
         sentence = ended_sentence(texts[earlier], value)
-        if sentence is None:
+        if sentence is None or not _names_subject(sentence, value):
             continue
         if ends(texts[earlier], value):
             pair = sorted((earlier, later))
@@ -365,6 +367,18 @@ def _find_endings(snapshot: Snapshot) -> Endings:
         ):
             within.append(one)
     return Endings(conflicts_of(rows, "memories", found), within, values)
+
+
+def _names_subject(sentence: str, value: EndedValue) -> bool:
+    """Return whether a sentence has all words of the subject that has lost a value, unless that is a person or the value itself.
+
+    "The export worker is no longer hosted in Oslo" ends no "The region of the mail relay is Oslo".
+    """
+    ending = subject_of(value.sentence)
+    words = [w for w in ending.words if w not in value.words] if ending is not None else []
+    if is_own(value.sentence) or persons(value.sentence, value.words):
+        return True
+    return stems(" ".join(words)) <= stems(sentence)
 
 
 def _over(texts: pa.ChunkedArray) -> dict[str, tuple[EndedValue, ...]]:

@@ -58,3 +58,10 @@ def test_what_is_looked_at_is_counted() -> None:
     tally = Tally()
     assert ending_conflicts(world(said("a", HAD)), tally) == []
     assert tally.numbers == {"values that are over": 0}
+
+
+def test_what_is_over_for_one_thing_ends_nothing_of_another() -> None:
+    """Both name the value and the region, but the later one is about another service."""
+    region = said("a", "The hosting region of the mail relay is Montreal.", kind="semantic")
+    assert ended(region, said("b", "The mail relay is no longer hosted in Montreal.", 5, kind="semantic"))
+    assert not ended(region, said("b", "The export worker is no longer hosted in Montreal.", 5, kind="semantic"))

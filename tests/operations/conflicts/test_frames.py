@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from slowwave.operations.conflicts.decide import decide, read_sides
-from slowwave.operations.conflicts.memories import frame_conflicts
 from slowwave.operations.conflicts.rows import Tally
+from slowwave.operations.conflicts.values import value_conflicts
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -36,7 +36,7 @@ def world(*memories: dict[str, object]) -> Snapshot:
 
 
 def found(*memories: dict[str, object]) -> Sequence[Conflict]:
-    return frame_conflicts(world(*memories), Tally())
+    return value_conflicts(world(*memories), Tally())
 
 
 ADA, OTTO = "The patron of the club is Ada.", "The patron of the club is Otto."
@@ -53,7 +53,7 @@ def test_two_values_are_asked_about_without_vectors() -> None:
 def test_nothing_decides_a_frame_alone(importance: float, policy: str) -> None:
     """Of little importance as well, where other conflicts are decided for the newer one."""
     snapshot = world(memory(ADA, importance=importance), memory(OTTO, 3, importance=importance))
-    (conflict,) = frame_conflicts(snapshot, Tally())
+    (conflict,) = value_conflicts(snapshot, Tally())
     assert not decide(policy, conflict, read_sides(snapshot, [conflict], Settings())).sure
 
 

@@ -1,0 +1,298 @@
+"""Conflicts between statements that give one subject another value, in notes and in turns of conversations.
+
+Two rules propose them without vectors. *Frames* (``slowwave.text.frames``) begin with the same words: "The patron of the club is Ada.",
+"The patron of the club is Otto." *Alignments* (``slowwave.text.alignment``) share the words of subject and relation, whatever their order:
+news, corrections and withdrawals are compared with what they replace, and clauses of a turn with the notes. Impersonal statements
+are compared with those of the same author, or a note with a turn; statements about the speaker only with those of the same speaker.
+
+A relation that takes many values is learnt from the namespace: one subject has several of them at a time, or a statement lists several. A
+person always decides; if a memory states something else as well, the later statement is noted next to the earlier sentence instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slowwave.operations.conflicts.denials import USERS, OpposedPair, OpposedStatements, opposed
+from slowwave.operations.conflicts.memories import undated
+from slowwave.operations.conflicts.rows import Ints, StatementRows, Tally, among, codes, pack
+from slowwave.plans.questions import Conflict
+from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.snapshot import Snapshot
+from slowwave.text.alignment import OtherStatedValue, StatedClause, other_stated_value, read_stated, withdrawn
+from slowwave.text.clauses import stem_of
+from slowwave.text.frames import LONGEST, Framed, beginnings, other_value, read_framed, relation_of
+from slowwave.text.keys import keys
+from slowwave.text.prefilter import matching
+from slowwave.text.subjects import PROGRAMS, is_present
+from slowwave.text.words import GRAMMAR
+
+TURNS: Final = ("episodic", "working")
+"""Kinds of memories that are turns of conversations."""
+
+_LONGEST: Final = 2_000  # characters of a text
+_MANY_VALUES: Final = 3
+_MOST_VALUES: Final = 5  # values of one subject, whatever their days
+_DAY: Final = 86_400_000_000
+_RAREST: Final = 5  # words of a clause, by each two of which it is found
+_COMMON: Final = 24  # clauses with two words from which these find none
+_EARLIER: Final = 3  # statements that one later statement may replace
+
+
+class _Placed(NamedTuple):
+    """A clause of a statement by number, and whose it is: the speaker if it is about them."""
+
+    statement: int
+    clause: StatedClause
+    holder: str
+
+
+class _Aligned(NamedTuple):
+    earlier: _Placed
+    later: _Placed
+    value: OtherStatedValue
+
+
+def value_conflicts(snapshot: Snapshot, tally: Tally) -> Sequence[Conflict]:
+    """Return the conflicts of ``other_values``."""
+    found = other_values(snapshot)
+    tally.add("statements with another value", found.pairs)
+    return found.conflicts
+
+
+def other_values(snapshot: Snapshot) -> OpposedStatements:
+    """Find statements of one scope that give one subject another value, by the rules "frame" and "aligned".
+
+    Needs the tables memories and memory_versions. Summaries and events are left out, and turns of programs. Time: 40 µs per sentence, and
+    20 µs per pair of candidates, of which a clause has at most 36. The last answer is cached as long as its tables exist.
+    """
+    given = snapshot.table("memories"), snapshot.table("memory_versions")
+    return snapshot.answers.find_once("other values", given, (), lambda: _find(snapshot))
+
+
+def _find(snapshot: Snapshot) -> OpposedStatements:
+    memories = active_memories(snapshot)
+    memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), _LONGEST))
+    turn = among(memories["kind"], TURNS)
+    kept = ~among(memories["kind"], ("summary", "event")) & ~(turn & among(memories["author"], PROGRAMS))
+    memories = undated(memories.filter(pa.array(kept))).combine_chunks()
+    if len(memories) < 2:
+        return OpposedStatements((), (), 0)
+    listed = _listed(memories)
+    rows = _fold(memories)
+    rows = _fold(memories.filter(pa.array(np.isin(rows.of, _comparable(rows)))).combine_chunks())
+    statements = _Statements.from_rows(rows)
+    pairs = [*_framed(statements), *_aligned(statements, listed)]
+    once = {(min(p.one, p.two), max(p.one, p.two)): p for p in reversed(pairs)}
+    return opposed(rows, statements.texts, statements.when, list(once.values()))
+
+
+def _fold(memories: pa.Table) -> StatementRows:
+    columns = ("scope", "author", "kind", "pinned", "visibility", "sensitivity")
+    texts = (codes(keys(memories[c]))[0] for c in ("subject", "text"))
+    return StatementRows.fold(memories, pack(*(codes(memories[c])[0] for c in columns), *texts))
+
+
+def _listed(memories: pa.Table) -> dict[str, set[str]]:
+    """Return by scope the stems of the words before lists of names: "speak" of "Ada speaks Danish and Korean"."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    lists = memories.filter(matching(memories["text"], _LIST.pattern))
+    for text, scope in zip(lists["text"].to_pylist(), lists["scope"].to_pylist(), strict=True):
+        found[scope] |= {stem_of(word) for word in _LIST.findall(text)}
+    return found
+
+
+# A statement is parsed only if two words of a clause, the rarest ones, occur together in another statement. Most texts state something
+# about which no other text says anything, and to see that costs a quarter of parsing them.
+
+_ROUGH: Final = re.compile(r"[.!?;,]\s+(?!(?:it|they|he|she)\b)|\n|\s(?:so|but)\s")
+_WORDS: Final = re.compile(r"[^\W_]+(?:[.,:/’'-][^\W_]+)*")
+_LIST: Final = re.compile(
+    r"\b([a-z]{2,20})(?: (?:in|at|to|for|by|on|as|from))?(?: [A-Z][\w-]{1,20}){1,2}(?:, [A-Z][\w-]{1,20}){0,4},? and [A-Z]"
+)
+"""Matches "speaks Danish and Korean"; the word before the list is of a relation that takes many values. Also valid in RE2."""
+
+_SPEAKER: Final = frozenset(("i", "i'm", "i’m", "i've", "i’ve", "my", "we", "our", "user", "user's", "user’s"))
+
+
+def _comparable(rows: StatementRows) -> Ints:
+    """Return the statements that share two rare words of a clause with another one of their scope."""
+    statements: list[int] = []
+    clauses: list[frozenset[str]] = []
+    scopes: list[str] = []
+    every = np.arange(len(rows))
+    stems: dict[str, str] = {}
+    for n, (text, scope) in enumerate(zip(rows.texts("text", every), rows.texts("scope", every), strict=True)):
+        for clause in _ROUGH.split(text.lower()):
+            words = _WORDS.findall(clause)
+            found = {stems.get(w) or stems.setdefault(w, stem_of(w)) for w in words if w not in GRAMMAR}
+            if not _SPEAKER.isdisjoint(words):
+                found.add("i")
+            if len(found) > 1:
+                statements.append(n)
+                clauses.append(frozenset(found))
+                scopes.append(scope)
+    kept = {statements[k] for found in _sharing(clauses, scopes) for k in found}
+    return np.array(sorted(kept), np.int64)
+
+
+def _sharing(clauses: Sequence[frozenset[str]], scopes: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the groups of clauses of one scope that share two words, which are among the rarest of each; too large ones are left out."""
+    counts = Counter(word for clause in clauses for word in clause)
+    having: dict[tuple[str, str, str], list[int]] = {}
+    for k, (clause, scope) in enumerate(zip(clauses, scopes, strict=True)):
+        shared = sorted((counts[word], word) for word in clause if counts[word] > 1)[:_RAREST]
+        for (_, one), (_, other) in combinations(shared, 2):
+            if not (one[0].isdigit() and other[0].isdigit()):  # two figures name no subject
+                having.setdefault((scope, *((one, other) if one < other else (other, one))), []).append(k)
+    yield from (found for found in having.values() if 1 < len(found) <= _COMMON)
+
+
+class _Statements(NamedTuple):
+    """The columns of statements: texts, times, kinds, subjects, scopes, authors, whether each is a turn, and the clauses of each."""
+
+    texts: Sequence[str]
+    when: Sequence[int]
+    kinds: Sequence[str]
+    subjects: Sequence[str]
+    scopes: Sequence[str]
+    authors: Sequence[str]
+    turns: Sequence[bool]
+    clauses: Sequence[Sequence[StatedClause]]
+
+    @classmethod
+    def from_rows(cls, rows: StatementRows) -> _Statements:
+        every = np.arange(len(rows))
+        texts, kinds, subjects, scopes, authors = (
+            rows.texts(c, every) for c in ("text", "kind", "subject", "scope", "author")
+        )
+        users = [author.casefold() in USERS for author in authors]
+        authors = ["user" if user else author for user, author in zip(users, authors, strict=True)]
+        turns = [kind in TURNS for kind in kinds]
+        clauses = [read_stated(text) for text in texts]
+        return cls(texts, rows.last().tolist(), kinds, subjects, scopes, authors, turns, clauses)
+
+    def are_comparable(self, n: int, m: int) -> bool:
+        """Return whether impersonal clauses of two statements may be about one thing: both of one author, or a note and a turn."""
+        if self.turns[n] or self.turns[m]:
+            return self.authors[n] == self.authors[m] or self.turns[n] != self.turns[m]
+        return (self.authors[n], self.subjects[n]) == (self.authors[m], self.subjects[m])
+
+
+def _framed(statements: _Statements) -> Iterator[OpposedPair]:
+    """Yield the pairs of one frame among short statements and clauses of turns, except those whose relation takes many values."""
+    blocks: defaultdict[tuple[str, str, str], list[tuple[int, str, Framed]]] = defaultdict(list)
+    for n, text in enumerate(statements.texts):
+        said = [(text, text)] if not statements.turns[n] and len(text) <= LONGEST else []
+        said = said or [(one.sentence, one.text) for one in statements.clauses[n] if is_present(one.text)]
+        for sentence, clause in said:
+            if (framed := read_framed(clause)) is not None:
+                block = statements.scopes[n], statements.authors[n], statements.subjects[n]
+                blocks[block].append((n, sentence, framed))
+    found: list[tuple[OpposedPair, tuple[str, ...]]] = []
+    values: defaultdict[tuple[tuple[str, str, str], tuple[str, ...]], set[int]] = defaultdict(set)
+    for block, members in blocks.items():
+        for a, b in beginnings([framed for _, _, framed in members]):
+            (n, one, framed), (m, two, other) = members[a], members[b]
+            notes = not (statements.turns[n] or statements.turns[m])
+            if n == m or (notes and statements.kinds[n] != statements.kinds[m]):
+                continue
+            if (value := other_value(framed, other)) is not None:
+                pair = OpposedPair("frame", n, m, (one, two), "number" if value.figures else "object")
+                found.append((pair, value.frame))
+                values[block, value.frame] |= {n, m}
+    many = {relation_of(frame) for (_, frame), members in values.items() if _takes_many(members, statements.when)}
+    yield from (pair for pair, frame in found if relation_of(frame) not in many)
+
+
+def _takes_many(statements: Iterable[int], when: Sequence[int]) -> bool:
+    """Return whether statements of different values of one subject show that they hold at one time.
+
+    Three values do if two of them began on one day: otherwise the value has changed twice.
+    """
+    days = [when[n] // _DAY for n in statements]
+    return len(days) > _MOST_VALUES or (len(days) >= _MANY_VALUES and len(set(days)) < len(days))
+
+
+def _aligned(statements: _Statements, listed: Mapping[str, set[str]]) -> Iterator[OpposedPair]:
+    """Yield for each clause the latest earlier statements that it replaces, except those of relations that take many values."""
+    placed: defaultdict[str, list[_Placed]] = defaultdict(list)
+    lists = defaultdict(set, listed)
+    for n, clauses in enumerate(statements.clauses):
+        for clause in clauses:
+            author = statements.authors[n]
+            holder = "user" if clause.own == "user" else author if clause.own else ""
+            if clause.own == "i" and author.casefold() in PROGRAMS:
+                continue
+            if clause.marker == "several":
+                lists[statements.scopes[n]] |= {value.relation for value in clause.values}
+            else:
+                placed[statements.scopes[n]].append(_Placed(n, clause, holder))
+    for scope, members in placed.items():
+        found = list(_alignments(members, statements))
+        values: defaultdict[frozenset[str], set[int]] = defaultdict(set)
+        for one in found:
+            if one.later.clause.marker != "over":
+                values[one.value.shared] |= {one.earlier.statement, one.later.statement}
+        of = {one.value.shared: one.value.relation for one in found}
+        many = {of[shared] for shared, said in values.items() if _takes_many(said, statements.when)}
+        yield from _latest([one for one in found if not _is_of_many(one, many, lists[scope])], statements)
+
+
+def _is_of_many(one: _Aligned, many: set[frozenset[str]], lists: set[str]) -> bool:
+    """Return whether the relation of two clauses takes many values at a time in the namespace."""
+    if one.later.clause.marker == "over" or one.later.clause.old:
+        return False
+    relation = one.value.relation
+    return relation in many or (not one.value.figures and not relation.isdisjoint(lists))
+
+
+def _alignments(members: Sequence[_Placed], statements: _Statements) -> Iterator[_Aligned]:
+    """Yield the pairs of clauses of one scope that are aligned, found by two rare words that they share."""
+    words = [one.clause.words | one.clause.context | ({"i"} if one.clause.own else set()) for one in members]
+    seen: set[tuple[int, int]] = set()
+    for found in _sharing(words, [""] * len(words)):
+        for place, k in enumerate(found):
+            for j in found[place + 1 :]:
+                if (k, j) not in seen:
+                    seen.add((k, j))
+                    if (one := _alignment(members[k], members[j], statements)) is not None:
+                        yield one
+
+
+def _alignment(a: _Placed, b: _Placed, statements: _Statements) -> _Aligned | None:
+    n, m = a.statement, b.statement
+    if n == m or a.holder != b.holder or not (a.holder or statements.are_comparable(n, m)):
+        return None
+    if statements.when[n] == statements.when[m]:
+        return None
+    earlier, later = (a, b) if statements.when[n] < statements.when[m] else (b, a)
+    value = (withdrawn if later.clause.marker == "over" else other_stated_value)(earlier.clause, later.clause)
+    return None if value is None else _Aligned(earlier, later, value)
+
+
+def _latest(found: Sequence[_Aligned], statements: _Statements) -> Iterator[OpposedPair]:
+    """Yield the latest pairs of each later statement.
+
+    An alignment that is not sure counts only if the statement replaces nothing else, and if all candidates are of one relation.
+    """
+    by_later: defaultdict[int, list[_Aligned]] = defaultdict(list)
+    for one in found:
+        by_later[one.later.statement].append(one)
+    for some in by_later.values():
+        sure = [one for one in some if one.value.sure]
+        if not sure and len({one.earlier.clause.content for one in some}) > 1:
+            continue
+        kept = sorted(sure or some, key=lambda one: (-statements.when[one.earlier.statement], one.earlier.statement))
+        for one in kept[:_EARLIER]:
+            sentences = (one.later.clause.sentence, one.earlier.clause.sentence)
+            reason = "number" if one.value.figures else "polarity" if one.later.clause.marker == "over" else "object"
+            yield OpposedPair("aligned", one.later.statement, one.earlier.statement, sentences, reason)

@@ -1,0 +1,103 @@
+"""Conflicts of statements that give one subject another value: in turns and notes, of the same speaker, and never decided alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from slowwave.operations.conflicts.decide import decide, read_sides
+from slowwave.operations.conflicts.find import ended_statements, find_conflicts
+from slowwave.operations.conflicts.rows import Tally
+from slowwave.operations.conflicts.values import value_conflicts
+from slowwave.plans.questions import Conflict
+from slowwave.store.settings import Settings
+from tests.operations.conflicts.test_frames import memory as note
+from tests.operations.conflicts.test_frames import world
+from tests.snapshots import uid
+
+VAASA = "The user's landlord is Ida Holm."
+TURN = "My landlord is Otto Berg, so whom do I call about the heating?"
+
+
+def turn(text: str, day: int = 0, **more: object) -> dict[str, object]:
+    return note(text, day, **{"author": "user", "kind": "episodic", **more})
+
+
+def found(*memories: dict[str, object]) -> Sequence[Conflict]:
+    return value_conflicts(world(*memories), Tally())
+
+
+def pairs(*memories: dict[str, object]) -> set[frozenset[object]]:
+    return {frozenset((c.a, c.b)) for c in found(*memories)}
+
+
+FIRST = {frozenset((uid("m0"), uid("m1")))}
+
+
+@pytest.mark.parametrize("author", ["agent", "user"])
+def test_a_turn_is_compared_with_the_notes_about_its_speaker(author: str) -> None:
+    (conflict,) = found(note(VAASA, author=author), turn(TURN, 3))
+    assert (conflict.reason, conflict.doubtful, conflict.pattern) == ("object", True, "memories: aligned")
+
+
+def test_a_turn_is_compared_with_other_turns_of_its_speaker_only() -> None:
+    first = turn("I live in Vaasa. Which gym is open?")
+    later = "I live in Turku, so can you help me find a gym?"
+    assert pairs(first, turn(later, 3)) == FIRST
+    assert not found(first, turn(later, 3, author="Mara"))
+    assert not found(first, turn(later, 3, author="assistant"))
+    assert not found(first, turn(later, 3, scope="work"))
+
+
+def test_a_thing_is_compared_in_a_turn_and_in_a_note_of_another_author() -> None:
+    closes = note("The tide gate closes at 18:00.", author="agent")
+    assert pairs(closes, turn("The tide gate closes at 19:00, can you plan that?", 3)) == FIRST
+    assert not found(closes, note("The tide gate closes at 19:00.", 3, author="Mara"))
+
+
+@pytest.mark.parametrize("importance", [0.1, 0.8])
+@pytest.mark.parametrize("policy", ["evidence_weighted", "keep_newest"])
+def test_no_policy_decides_an_alignment(policy: str, importance: float) -> None:
+    snapshot = world(note(VAASA, author="user", importance=importance), turn(TURN, 3, importance=importance))
+    (conflict,) = value_conflicts(snapshot, Tally())
+    assert not decide(policy, conflict, read_sides(snapshot, [conflict], Settings())).sure
+
+
+def test_a_longer_memory_is_marked_instead_of_lost() -> None:
+    """What else it states still holds."""
+    snapshot = world(turn("My landlord is Ida Holm. I sing in the choir."), turn(TURN, 3))
+    assert not find_conflicts(snapshot, Settings()).conflicts
+    (ended,) = ended_statements(snapshot)
+    assert (ended.sentence, ended.holds, ended.pattern) == ("My landlord is Ida Holm.", True, "aligned")
+
+
+def test_a_relation_that_another_statement_lists_takes_many() -> None:
+    served = [note("The ferry calls at Vaasa.", 1), note("The ferry calls at Turku.", 5)]
+    assert pairs(*served) == FIRST
+    assert not found(*served, note("The barge calls at Kemi and Pori.", 7))
+
+
+def test_a_relation_with_several_values_on_one_day_takes_many() -> None:
+    served = [note("The ferry calls at Vaasa.", 1), note("The ferry calls at Turku.", 5)]
+    barge = [note(f"The barge calls at {town}.", day) for town, day in (("Kemi", 1), ("Pori", 1), ("Oulu", 2))]
+    assert not found(*served, *barge)
+
+
+def test_news_in_other_words_are_asked_about_if_only_one_statement_can_be_meant() -> None:
+    news = note("Project Reed has been handed to Otto Berg.", 5)
+    lead = note("The lead of Project Reed is Ida Holm.", 1)
+    assert pairs(lead, news) == FIRST
+    assert not found(lead, news, note("The sponsor of Project Reed is Mara Lind.", 2))
+
+
+def test_late_news_end_nothing_that_began_later() -> None:
+    """The older statement is the one that is noted or lost, whichever words it has."""
+    assert not found(
+        note("Project Reed has been handed to Otto Berg.", 1), note("The lead of Project Reed is Ida Holm.", 5)
+    )
+
+
+def test_equal_words_in_many_statements_cost_no_more_than_a_sort() -> None:
+    """A template with a running number proposes nothing."""
+    assert not found(*(note(f"Crane {n} of the quay carries {n % 7} tons.", n % 60) for n in range(300)))

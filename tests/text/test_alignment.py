@@ -1,0 +1,129 @@
+"""Clauses that give one subject another value in other words, and pairs that look like them."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.text.alignment import other_stated_value, read_stated, withdrawn
+
+
+def aligned(earlier: str, later: str) -> bool:
+    pairs = [(one, other) for one in read_stated(earlier) for other in read_stated(later)]
+    return any(other_stated_value(one, other) or withdrawn(one, other) for one, other in pairs)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("The desk of Ida Holm is in Turku.", "The desk of Ida Holm has been moved to Vaasa."),
+        ("The head of the choir is Ada Lind.", "Otto Berg is the head of the choir."),
+        ("The tide gate closes at 18:00.", "The tide gate closes at 19:00."),
+        ("The hotline answers within 2 hours.", "The hotline answers within 4 hours."),
+        ("The budget of Project Reed is 400 euros.", "The budget of Project Reed was cut to 300 euros."),
+        ("Project Reed: budget 400 euros", "The budget of Project Reed is 300 euros."),
+        ("The relay listens on port 7070.", "relay port=7171"),
+        ("The walls of the hall are olive green.", "Correction: the walls of the hall are slate grey."),
+        ("The code of the shed is 5521.", "Sorry, that was wrong. The code of the shed is 5512."),
+        ("The code of the shed is 5521.", "No, the code of the shed is 5512."),
+        ("My instructor is Ada Lind.", "Actually, my instructor is Otto Berg, not Ada Lind."),
+        ("Case 4117 is assigned to Ada Lind.", "Case 4117 has been reassigned to Otto Berg."),
+    ],
+)
+def test_another_value_in_a_note_is_aligned(earlier: str, later: str) -> None:
+    assert aligned(earlier, later)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I live in Vaasa.", "I live in Turku, so can you help me find a gym?"),
+        ("I am visiting Ida, who lives in Vaasa. What is open?", "Ida lives in Turku."),
+        ("The tide gate closes at 18:00.", "I walked past the tide gate and it closes at 19:00. Can you plan that?"),
+        ("The shelf costs 40 euros.", "I looked at the label, the shelf costs 45 euros. Is that fair?"),
+        ("My favourite port is Vaasa.", "It rains. My favourite port is Turku, which train should I take?"),
+    ],
+)
+def test_another_value_in_a_clause_of_a_turn_is_aligned(earlier: str, later: str) -> None:
+    assert aligned(earlier, later)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Ida works for Reed Systems.", "Ida no longer works for Reed Systems."),
+        ("Ida tel 555 0178", "The number 555 0178 of Ida is out of service."),
+        ("I eat vegan. Can you suggest a dinner?", "I no longer eat vegan."),
+    ],
+)
+def test_a_withdrawn_value_is_aligned_with_the_clause_that_states_it(earlier: str, later: str) -> None:
+    assert aligned(earlier, later)
+
+
+HYPOTHETICAL = [
+    ("I live in Vaasa.", "If I lived in Turku, would I need a car?"),
+    ("I live in Vaasa.", "If I moved to Turku, I live in the wrong town for my job."),
+    ("I live in Vaasa.", "Imagine I live in Turku. Which gym would I join?"),
+    ("I live in Vaasa.", "Suppose I live in Turku: how far is the sea?"),
+    ("The tide gate closes at 18:00.", "What if the tide gate closes at 19:00?"),
+    ("The tide gate closes at 18:00.", "The tide gate would close at 19:00 in a storm."),
+    ("The tide gate closes at 18:00.", "Unless it freezes, the tide gate closes at 19:00."),
+]
+QUOTED = [
+    ("I live in Vaasa.", 'My aunt wrote "I live in Turku", what do I answer?'),
+    ("The tide gate closes at 18:00.", "The exercise reads: “The tide gate closes at 19:00.”"),
+    ("The tide gate closes at 18:00.", "Somebody says the tide gate closes at 19:00."),
+    ("The tide gate closes at 18:00.", "There is a rumour that the tide gate closes at 19:00."),
+]
+UNREAL = [
+    ("I live in Vaasa.", "I dreamt that I live in Turku."),
+    ("I live in Vaasa.", "In my novel I live in Turku, so describe the harbour."),
+    ("My boss is Ida.", "A joke: my boss is Otto."),
+]
+CODE = [
+    ("The relay listens on port 7070.", "```\nthe relay listens on port 9090\n```\nWhat is this?"),
+    ("The relay listens on port 7070.", "For example, the relay listens on port 9090."),
+    ("From X to Y.", "From X to Z."),
+]
+LISTED = [
+    ("Ida lives in Vaasa.", "Ida lives in Turku and Vaasa."),
+    ("Ida speaks Danish.", "Ida also speaks Korean."),
+    ("Ida speaks Danish.", "Ida speaks Korean."),
+    ("Ida is fluent in Danish.", "Ida is fluent in Korean."),
+    ("The reader supports CSV.", "The reader supports XML."),
+    ("Ida plays the harp.", "Ida has started to play the cello."),
+    ("I visited Vaasa.", "I visited Turku."),
+    ("A supplier of the mill is Reed Systems.", "A supplier of the mill is Holm Foods."),
+]
+OTHERS = [
+    ("I live in Vaasa.", "My sister lives in Turku, can you find a hotel?"),
+    ("Ida lives in Vaasa.", "Otto lives in Turku."),
+    ("The north office closes at 18:00.", "The south office closes at 19:00."),
+    ("The desk of Ida is in Vaasa.", "The desk of Otto has been moved to Turku."),
+    ("The support team meets in room Maple.", "The design team has switched to room Cedar for its meetings."),
+    ("The address of order B-318 is 7 Orchard Road.", "The address of order C-452 is 7 Orchard Road."),
+    ("I got the resizer running, it listens on port 9160.", "The search gateway now listens on port 8042."),
+    ("The region of the mail relay is Turku.", "The export worker is no longer hosted in Turku."),
+]
+PLANS = [
+    ("I live in Vaasa.", "I wanted to move to Turku."),
+    ("I live in Vaasa.", "I plan to move to Turku next year, so can you find a flat?"),
+    ("The tide gate closes at 18:00.", "We considered that the tide gate closes at 19:00."),
+    ("The tide gate closes at 18:00.", "The tide gate closed at 19:00 yesterday."),
+]
+OTHER_RELATIONS = [
+    ("The tide gate opens at 18:00.", "The tide gate closes at 19:00."),
+    ("Ida works for Reed Systems.", "Ida has moved to Turku."),
+    ("The budget of Project Reed is 400 euros.", "The fine of Project Reed is 300 euros."),
+    ("The team + Otto Berg", "The team has switched to room Cedar for its meetings."),
+    ("Croatia has a king.", "Croatia does not have a queen."),
+    ("tell me something about elephants", "tell me something about dogs"),
+    ("You're welcome, Ida.", "You're welcome, Otto."),
+]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [*HYPOTHETICAL, *QUOTED, *UNREAL, *CODE, *LISTED, *OTHERS, *PLANS, *OTHER_RELATIONS],
+)
+def test_clauses_that_may_both_be_true_are_not_aligned(earlier: str, later: str) -> None:
+    assert not aligned(earlier, later)
