@@ -44,8 +44,9 @@ from slowwave.plans.probes.recall import recall_probe
 from slowwave.plans.probes.texts import specifics_probe, statements_probe
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.files import load_snapshot, save_snapshot
 from slowwave.snapshots.models import load_models, run_models
-from slowwave.snapshots.snapshot import Snapshot, load_snapshot, save_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store import server
 from slowwave.store.claims import open_plan_run
 from slowwave.store.connect import Store
@@ -154,7 +155,7 @@ def export(bench: Bench) -> Measured:
     """All tables and vectors into memory; the files for later steps are written after the clock stops."""
     store = bench.store
     clock, snapshot = _timed(lambda: export_snapshot(store, NAMESPACE))
-    location = save_snapshot(snapshot, str(bench.home / "snapshots" / bench.database))
+    location = save_snapshot(snapshot, str(bench.home / "snapshots" / bench.database)).location
     (bench.home / f"{bench.database}.location").write_text(location)
     rows = {name: len(t) for name, t in snapshot.tables.items() if len(t)}
     return clock.measured(rows=rows, vectors={n: len(v) for n, v in snapshot.vectors.items() if len(v)})
@@ -188,7 +189,7 @@ def copy_floor(bench: Bench) -> Measured:
 def save_and_load(bench: Bench) -> Measured:
     """A snapshot to files and mapped back."""
     snapshot, base = bench.snapshot(), str(bench.home / "copies" / bench.database)
-    clock, _ = _timed(lambda: load_snapshot(save_snapshot(snapshot, base)))
+    clock, _ = _timed(lambda: load_snapshot(save_snapshot(snapshot, base).location))
     return clock.measured()
 
 

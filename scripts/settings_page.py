@@ -146,7 +146,7 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "And `operations.decay_transition.tokens`.",
         ),
         Seed(
-            "natural selection: floor, rows a ring",
+            "natural selection: floor, rows of a term",
             "0.1, 1000",
             "operations.archive_stale.relevance_floor",
             "It archives, and deletes nothing; `operations.archive_stale.policy`, `operations.archive_stale.ring_cap`.",

@@ -31,7 +31,6 @@ from slowwave.changes.mutation import KINDS, Mutation, Row, check
 from slowwave.errors import DreamForbiddenOpError, Refused, SnapshotError
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
-from slowwave.text.dates import own_text
 
 # Rows of a snapshot by id: the lookups of mutation builders, collected in one pass over each table.
 
@@ -780,6 +779,10 @@ def new_versions(
     model, a memory keeps its vector. Raises ``Refused`` for a memory that is retired, and for one that is named twice. Cost: a pass over
     memories and versions.
     """
+    from slowwave.text.dates import (
+        own_text,
+    )  # its patterns take longer to compile than commands that list something take
+
     ids = [c.memory for c in changes]
     if len(set(ids)) != len(ids):
         raise Refused("A memory would get two new versions in one plan. Propose one of them.")

@@ -733,7 +733,7 @@ def _decide(
     counts["merge clusters"], counts["review pairs"] = len(merges), len(review)
     counts["multimodal clusters"] = len(clusters_by_label) - len(labels)
     counts["doubtful pairs"] = int(apart.sum())
-    counts["merged away"] = sum(len(m) - 1 for m in merges)
+    counts["merged into others"] = sum(len(m) - 1 for m in merges)
     counts["bridges refused"] = int(grown.refused[apart].sum())
     return Matches(
         merges=merges,

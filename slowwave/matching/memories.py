@@ -141,7 +141,7 @@ def match_memories(
     counts = Counter({"rows": len(memories.ids), "texts": len(own), "pairs": len(pairs)})
     counts.update({f"pairs: {d}": 0 for d in ("merge", "review", "contradiction", "different")})
     counts.update(f"pairs: {d}" for d, _ in decided)
-    counts["groups"], counts["merged away"] = len(merges), sum(len(m) - 1 for m in merges)
+    counts["groups"], counts["merged into others"] = len(merges), sum(len(m) - 1 for m in merges)
     return MemoryMatches(merges, pairs, dict(counts))
 
 

@@ -14,7 +14,7 @@ from slowwave.errors import Refused, SettingsError
 from slowwave.night.reports import expire_reports, reports_path
 from slowwave.night.status import holds_back_audits
 from slowwave.plans.commands import argument
-from slowwave.snapshots.snapshot import database_base, remove_snapshot
+from slowwave.snapshots.files import database_base, remove_snapshot
 from slowwave.store.claims import forget_turns
 from slowwave.store.connect import Store, path_part
 from slowwave.store.logins import Connection

@@ -26,8 +26,9 @@ from slowwave.night.run_events import Level, in_words
 from slowwave.night.runs import Night, unchanged
 from slowwave.plans.seal import DreamScope
 from slowwave.snapshots.export import export_snapshots
+from slowwave.snapshots.files import database_base
 from slowwave.snapshots.models import one_database
-from slowwave.snapshots.snapshot import Snapshot, database_base
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.logins import handed_on
 from slowwave.store.namespaces import namespace_settings

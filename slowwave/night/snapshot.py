@@ -9,21 +9,16 @@ from typing import Final
 from psycopg.types.json import Jsonb
 
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.snapshot import (
-    Snapshot,
-    database_base,
-    load_snapshot,
-    remove_snapshot,
-    save_snapshot,
-)
+from slowwave.snapshots.files import database_base, load_snapshot, remove_snapshot, save_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 
 # The snapshot of a night: a namespace is exported to files and noted in the ledger, and old snapshots are removed.
 
 _NOTE_SNAPSHOT: Final = """
-INSERT INTO night.snapshots (id, namespace_id, location, change_counter, vector_model, row_counts, taken_at)
-  VALUES (%s, %s, %s, %s, %s, %s, %s)
+INSERT INTO night.snapshots (id, namespace_id, location, digest, change_counter, vector_model, row_counts, taken_at)
+  VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
 """
 _OLD_SNAPSHOTS: Final = """
 SELECT s.id, s.location FROM night.snapshots s WHERE s.namespace_id = %s AND s.deleted_at IS NULL AND NOT EXISTS (
@@ -70,12 +65,12 @@ def snapshot_of_night(
     together = exported is not None and _untouched(store, exported, run_id)
     snapshot = exported if exported and together else export_snapshot(store, namespace, model=settings.embedding_model)
     dated = snapshot if now is None else replace(snapshot, taken_at=now.astimezone(UTC))
-    location = save_snapshot(dated, base)
+    saved = save_snapshot(dated, base)
     with store.connect("planner") as connection:
         connection.execute(
             _NOTE_SNAPSHOT,
             (
-                *(snapshot.snapshot_id, snapshot.namespace_id, location, snapshot.change_counter),
+                *(snapshot.snapshot_id, snapshot.namespace_id, saved.location, saved.digest, snapshot.change_counter),
                 *(snapshot.vectors["entity_vectors"].model, Jsonb({k: len(t) for k, t in snapshot.tables.items()})),
                 snapshot.taken_at,
             ),
@@ -87,7 +82,7 @@ def snapshot_of_night(
         gone = [str(id_) for id_, place in old if remove_snapshot(str(place), namespace, str(id_), base)]
         if gone:
             connection.execute(_NOTE_DELETED, (gone,))
-    return dated if together else load_snapshot(location)
+    return dated if together else load_snapshot(saved.location, saved.digest)
 
 
 def _untouched(store: Store, snapshot: Snapshot, run_id: str) -> bool:

@@ -195,7 +195,9 @@ class ArchiveStaleOptions(BaseModel):
     )
     min_age_hours: float = Field(default=168.0, ge=0, description="Least age of a stale memory.")
     relevance_floor: float = Field(default=0.1, ge=0, description="Relevance below which a memory is archived.")
-    ring_cap: int = Field(default=1000, ge=1, description="Memories that a ring holds.")
+    ring_cap: int = Field(
+        default=1000, ge=1, description="Memories of one term (working, short or long) that are kept."
+    )
 
 
 SIGNAL_WEIGHTS: Final = {

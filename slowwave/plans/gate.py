@@ -41,7 +41,7 @@ _FORCED: Final = """
 SELECT unnest(a.item_ids)::text FROM night.approvals a WHERE a.plan_hash = %s AND a.forced AND NOT EXISTS (SELECT 1
   FROM night.revocations r WHERE r.approval_id = a.id)
 """
-_SNAPSHOT: Final = "SELECT location FROM night.snapshots WHERE id = %s AND namespace_id = %s"
+_SNAPSHOT: Final = "SELECT location, digest FROM night.snapshots WHERE id = %s AND namespace_id = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
 
     A plan as of an instant is sealed under that instant, and its summary holds the snapshot's id.
     """
-    from slowwave.snapshots.snapshot import database_base, load_listed_snapshot
+    from slowwave.snapshots.files import database_base, load_listed_snapshot
 
     wanted = plan.header.snapshot_id
     if AS_OF in wanted:
@@ -150,7 +150,8 @@ def _snapshot(store: Store, plan: StoredPlan) -> Snapshot:
         ).fetchone()
     if row is None:
         raise SnapshotError(f"Snapshot {wanted[:64]} is not in the ledger.")
-    snapshot = load_listed_snapshot(str(row[0]), plan.header.namespace, wanted, database_base(store))
+    base = database_base(store)
+    snapshot = load_listed_snapshot(str(row[0]), plan.header.namespace, wanted, base, str(row[1]))
     if snapshot.namespace_id != plan.header.namespace_id:
         raise SnapshotError(f"The files of snapshot {wanted[:64]} are those of another one.")
     return snapshot

@@ -18,6 +18,7 @@ from slowwave.changes.mutation import Mutation
 from slowwave.plans.items import Item
 from slowwave.plans.questions import NO_SIDE, REASONS, SAME
 from slowwave.text.quotation import quotable
+from slowwave.text.tokens import fold
 
 LONGEST: Final = 300
 """The number of characters of a side that a sentence quotes."""
@@ -122,8 +123,11 @@ class ItemOutcome:
             done = f"{listed(self.ends)} {verb} merged into {listed(self.stays)}"
             if not self.noun:
                 return f"{'Proposal: ' if self.proposed else ''}{done}{because}."
-            if self.name:
-                stay = f"{self.noun}{_quoted(OutcomeRow('', self.name), alike=False)} stays"
+            name = OutcomeRow("", self.name or self.stays[0].text)
+            if len({fold(text) for text in (*times, name.text)}) == 1:
+                stay = f"{'both' if times.total() == 2 else 'all'} are called {_quoted(name, alike=False)}"
+            elif self.name:
+                stay = f"{self.noun}{_quoted(name, alike=False)} stays"
         else:
             dates = dict.fromkeys(row.date for row in self.ends)
             done = _joined([_ending(date, [r for r in self.ends if r.date == date], listed) for date in dates])

@@ -12,6 +12,24 @@ from slowwave.changes.cells import canonical_json
 from slowwave.changes.mutation import REDACTION, Mutation
 from slowwave.plans.items import Item
 
+# Names of columns and of evidence as people read them. Sealed items and JSON keep the keys.
+
+_PLAIN: Final[Mapping[str, str]] = {
+    "ring": "term",
+    "from_ring": "term before",
+    "to_ring": "term after",
+    "stage": "level of detail",
+    "margin": "ratio of weights that decides alone",
+    "lead": "difference of scores that decides alone",
+}
+"""Key → the words that say it, where its own name does not."""
+
+
+def plain_name(key: str) -> str:
+    """Return the name of a column or of a piece of evidence for people."""
+    return _PLAIN.get(key, key.replace("_", " "))
+
+
 # Conflicts. A conflict is two rows of one table that cannot both be true, the reason, and their texts when it was found.
 #
 # Rows with the same text are represented by one of them. The text of a row is its content without provenance, weights and times, so a

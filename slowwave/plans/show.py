@@ -19,12 +19,14 @@ from slowwave.changes.mutation import Mutation, Row
 from slowwave.errors import SlowwaveError
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import find_outcome, instant, is_place, seen_words
+from slowwave.plans.questions import plain_name
 from slowwave.plans.writings import KINDS, about
+from slowwave.search.words import asked, words
 from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
 from slowwave.text.quotation import quotable, quotable_all
 from slowwave.text.specifics import Losses
-from slowwave.text.tokens import counted
+from slowwave.text.tokens import counted, fold
 
 # The changes of an item for people: cell by cell before → after, its inserts, and what a text would lose.
 
@@ -167,7 +169,7 @@ def lost_lines(found: Losses) -> list[str]:
         if len(pieces) == 1:
             lines.append(f"{_MARKS[pieces[0].mark]} {pieces[0].text}" + (f" ({times:,} times)" if times > 1 else ""))
         else:
-            lines.append("~ " + " ".join(_BRACKETS[p.mark].format(p.text) for p in pieces))
+            lines.append("~ " + " ".join(_BRACKETS[p.mark].format(_without_marks(p.text)) for p in pieces))
     flush()
     return lines
 
@@ -176,11 +178,17 @@ _MARKS: Final = {"kept": " ", "lost": "-", "new": "+"}
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _AROUND: Final = 9  # parts: words, signs and the text between them
 _BRACKETS: Final = {"kept": "{}", "lost": "[-{}-]", "new": "{{+{}+}}"}
+_MARK: Final = re.compile(r"(?<=\[)(?=-)|(?<=\{)(?=\+)|(?<=-)(?=\])|(?<=\+)(?=\})")
+
+
+def _without_marks(text: str) -> str:
+    """Return a text of memory with a space in each marker of a removed or added part, so that no memory can pretend to have changed."""
+    return _MARK.sub(" ", text)
 
 
 def reworded_line(before: str, after: str) -> str:
     """Format a reworded text as one line: [-removed-] and {+added+} text with a few words around each."""
-    old, new = _PARTS.findall(before), _PARTS.findall(after)
+    old, new = (_PARTS.findall(_without_marks(text)) for text in (before, after))
     shown: list[str] = []
     end = 0
     for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND):
@@ -265,6 +273,64 @@ def own_names(item: Item, names: Mapping[str, str]) -> dict[str, str]:
     return found | {row.id: found.get(row.id) or row.external_id or f"{mutation.table} {row.id[:8]}" for row in rows}
 
 
+_SOURCES: Final = """
+SELECT id::text, 'passage', left(content, %(most)s) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT id::text, 'document', left(content, %(most)s) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[])
+UNION ALL SELECT m.id::text, 'memory', left(v.content, %(most)s) FROM memory.memories m
+  JOIN memory.memory_versions v ON v.id = m.current_version_id WHERE m.id = ANY(%(ids)s::uuid[])
+"""
+
+_READ: Final = 100
+"""The number of an item's sources that are read."""
+
+_QUOTED_SOURCES: Final = 5
+"""The number of an item's sources that are quoted."""
+
+_PASSAGE: Final = 4_000
+"""The number of characters of a source that are read."""
+
+_REDACTED: Final = re.compile(r"\[redacted[^\]]*\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sources of an item that support it, as (id, kind, text), quotable, and a sentence about the others, which may be empty.
+
+    ``words`` are the words of the item's rows, by which a source supports it.
+    """
+
+    quoted: tuple[tuple[str, str, str], ...]
+    others: str
+    words: frozenset[str]
+
+
+def read_sources(connection: Connection, item: Item, names: Mapping[str, str]) -> Sources:
+    """Read the first sources of an item that contain at least a third of the words of one of its rows.
+
+    A row may cite passages about something else, which a person would take for its reason. ``names`` are those of the item's rows
+    (``read_names``). One query.
+    """
+    own = own_names(item, names)
+    texts = [*(own[row] for row in item.mutation.row_ids() if row in own), *seen_words(item).values()]
+    rows = [frozenset(asked(_REDACTED.sub(" ", text))) for text in texts]
+    cited = list(dict.fromkeys(item.sources))
+    found = connection.execute(_SOURCES, {"ids": cited[:_READ], "most": _PASSAGE}).fetchall() if cited else []
+    stored = {str(id_): (str(id_), str(kind), str(quotable(str(text)))) for id_, kind, text in found}
+
+    def supports(text: str) -> bool:
+        held = frozenset(words(text))
+        return any(3 * len(row & held) >= len(row) for row in rows)
+
+    quoted = [stored[id_] for id_ in cited if id_ in stored and supports(stored[id_][2])][:_QUOTED_SOURCES]
+    left = len(cited) - len(quoted)
+    others = ""
+    if left and quoted:
+        others = f"It also cites {counted(left, 'other passage')}."
+    elif left:
+        others = f"It cites {counted(left, 'passage')}, and not one that is still stored contains its words."
+    return Sources(tuple(quoted), others, frozenset[str]().union(*rows))
+
+
 def called(item: Item, names: Mapping[str, str], status: str = "") -> str:
     """Describe an item in one line: its outcome if it has two sides, else the names of its rows.
 
@@ -347,7 +413,8 @@ def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowCh
     ``names`` are those of its rows (``read_names``). ``status`` is the item's, see ``slowwave.plans.outcome.find_outcome``. Cost: linear
     in its cells.
     """
-    own = _short(item, own_names(item, names))
+    full = own_names(item, names)
+    own = _short(item, full)
     sides = find_outcome(item, names, status)
     alone = item.mutation.rows[0].id if len(item.mutation.rows) == 1 and not sides else ""
     by_row: defaultdict[tuple[str, str], dict[str, Write]] = defaultdict(dict)
@@ -368,7 +435,8 @@ def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowCh
         shown.lines.append(
             f"{_count(len(rows), table)} of it {'moves' if len(rows) == 1 else 'move'} to {_name(own, 'row', to)}"
         )
-    _add_inserts(shown, item.mutation.inserts, own)
+    renamed = {w.cell.row: str(w.value) for w in item.mutation.writes if w.cell.column == "name" and w.value}
+    _add_inserts(shown, item.mutation.inserts, own | renamed, full | renamed)
     for delete in item.mutation.deletes:
         shown.lines.append(f"deletes {_name(own, delete.table, delete.row)}")
     if not shown.lines and shown.hidden and not rewordings(item):
@@ -430,10 +498,15 @@ def _add_row(told: _ShownLines, table: str, subject: str, cells: _Cells, *, merg
         elif instant(write.seen) == instant(write.value):  # of the same minute
             told.hidden += 1
         else:
-            told.lines.append(f"{_before(subject, ':')}{column} {_change(table, column, write.seen, write.value)}")
+            told.lines.append(
+                f"{_before(subject, ':')}{plain_name(column)} {_change(table, column, write.seen, write.value)}"
+            )
 
 
-def _add_inserts(told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str, str]) -> None:
+def _add_inserts(
+    told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str, str], names: Mapping[str, str]
+) -> None:
+    """Add the lines of new rows, with the names of entities (``own``, and in full ``names``) that they have after the change."""
     called: defaultdict[str, list[str]] = defaultdict(list)
     for insert in inserts:
         if insert.table == "entity_aliases":
@@ -445,7 +518,9 @@ def _add_inserts(told: _ShownLines, inserts: Sequence[Insert], own: Mapping[str,
                 f"{c} {text_of(insert.table, c, v)}" for c, v in sorted(insert.values.items()) if _says(c, v)
             )
             told.lines.append(f"new in {insert.table}: {values or 'a row'}")
-    told.lines += [f"{_name(own, 'entities', row)} is also called {', '.join(names)}" for row, names in called.items()]
+    for row, aliases in called.items():
+        if other := [alias for alias in aliases if fold(alias) != fold(names.get(row, ""))]:
+            told.lines.append(f"{_name(own, 'entities', row)} is also called {', '.join(other)}")
 
 
 def _short(item: Item, own: Mapping[str, str]) -> dict[str, str]:

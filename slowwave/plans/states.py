@@ -57,10 +57,17 @@ def shown_state(state: object, items: object, expires_at: object = None) -> str:
     return "partly_applied" if waits or "failed" in counts else "applied"
 
 
-def items_text(items: object) -> str:
-    """Format items by status, such as ``990 pending, 10 applied``, without statuses that have no items."""
+def items_text(items: object, questions: int = 0) -> str:
+    """Format items by status, such as ``990 pending, 10 applied``, without statuses that have no items.
+
+    ``questions`` is how many of the pending items are questions, if these are named: ``964 decided and 26 questions pending``.
+    """
     counts = _counts(items)
-    return ", ".join(f"{counts[s]:,} {_WORDS.get(s, s)}" for s in _ORDER if s in counts) or "no items"
+    words = {s: f"{n:,} {_WORDS.get(s, s)}" for s, n in counts.items()}
+    if questions:
+        decided = counts["pending"] - questions
+        words["pending"] = f"{f'{decided:,} decided and ' if decided else ''}{counted(questions, 'question')} pending"
+    return ", ".join(words[s] for s in _ORDER if s in counts) or "no items"
 
 
 def _counts(items: object) -> dict[str, int]:

@@ -11,7 +11,7 @@ from slowwave.changes.cells import VERSION, Value
 from slowwave.changes.mutation import ERASURES, Mutation, Row
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import NO_NAMES, ItemOutcome, find_outcome, instant, seen_words
-from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, question
+from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, plain_name, question
 from slowwave.plans.show import changes, foreign_end, state_change
 from slowwave.plans.waterfall import Step, one_in, percent, steps
 from slowwave.plans.writings import KINDS, NO_UNDO, about, writing
@@ -221,9 +221,9 @@ def _change(mutation: Mutation, where: str) -> str:
         )
     values: dict[str, tuple[Value, Value]] = {w.cell.column: (w.seen, w.value) for w in mutation.writes}
     parts = [
-        f"{column.replace('_', ' ')} from {quotable(str(before))!s} to {quotable(str(after))!s}"
+        f"{plain_name(column)} from {quotable(str(before))!s} to {quotable(str(after))!s}"
         if column in _SHORT_VALUES and rows < 2 and before and after
-        else column.replace("_", " ")
+        else plain_name(column)
         for column, (before, after) in sorted(values.items())
     ]
     return f"{who[0].upper()}{who[1:]} would change {'its' if rows < 2 else 'their'} {', '.join(parts) or 'row'}."
@@ -405,9 +405,7 @@ def _noted(item: Item, shown: Set[str]) -> dict[str, str]:
         shown = shown | {"reason"}  # the question or a note states it
     if "rules" in item.evidence:
         shown = shown | _POSITIONS
-    return {
-        name.replace("_", " "): _in_words(value, named) for name, value in item.evidence.items() if name not in shown
-    }
+    return {plain_name(name): _in_words(value, named) for name, value in item.evidence.items() if name not in shown}
 
 
 def _in_words(value: object, named: Mapping[str, str]) -> str:

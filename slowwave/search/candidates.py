@@ -470,7 +470,7 @@ def matches(
         why = f"No row here has a vector of the model {model.model}: only words were compared."
         if not word_scores and not has_rows(connection, domain):
             why = "Nothing that is stored meets the conditions of this search: its corpus, its scope and its instant. "
-            why += "Rows of connected stores are searched by their own program; the page *Memory* of `slowwave review` lists them."
+            why += "Facts, relationships and rows of connected stores are not searched: the page *Memory* of `slowwave review` finds them."
         return ScoredIds(word_scores, (why,))
     calibration = calibration_of(model.model)
     if mode == "vector":

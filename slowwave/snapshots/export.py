@@ -25,7 +25,8 @@ from slowwave.bindings.binding import Binding, memory_binding
 from slowwave.bindings.rendering import UNREADABLE, Scope, Scopes, select_dimensions, select_rows, select_vectors
 from slowwave.bindings.stores import connected_store, reading, store_named
 from slowwave.errors import SnapshotError
-from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, UnreadableRow, Vectors, arrow_schema, let_go
+from slowwave.snapshots.files import let_go
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, UnreadableRow, Vectors, arrow_schema
 from slowwave.store.connect import Store
 from slowwave.store.doctor import CHECKED, checked_columns
 from slowwave.store.logins import Connection

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.errors import ModelError
-from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, arrow_schema, on_disk
+from slowwave.snapshots.files import on_disk
+from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, arrow_schema
 from slowwave.store.settings import Settings
 
 if TYPE_CHECKING:

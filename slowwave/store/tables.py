@@ -882,6 +882,7 @@ snapshots = Table(
     _json("row_counts"),
     _instant("taken_at", required=True),
     _instant("deleted_at"),
+    Column("digest", Text, nullable=False, server_default=text("''")),
     schema="night",
 )
 

@@ -40,8 +40,9 @@ from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permits
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
+from slowwave.snapshots.files import load_snapshot, save_snapshot
 from slowwave.snapshots.memories import version_texts
-from slowwave.snapshots.snapshot import Snapshot, load_snapshot, save_snapshot
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.memories import ask
@@ -388,7 +389,7 @@ def test_vectors_of_a_mapped_file_are_written_beside_it(store: Store, tmp_path: 
     known = [row["id"] for row in world.rows["entity_vectors"]][:2]
     turned = {id_: np.array([0, 0, 0, 1], np.float32) for id_ in known}
     snapshot, items = plan(store, world, lambda s, w, r: set_vector(s, "entity_vectors", turned), Random(1))
-    loaded = load_snapshot(save_snapshot(snapshot, str(tmp_path)))
+    loaded = load_snapshot(save_snapshot(snapshot, str(tmp_path)).location)
     (file,) = tmp_path.glob("*/*/entity_vectors.npy")
     before = file.read_bytes()
     expected = simulate(snapshot, items).vectors["entity_vectors"].matrix

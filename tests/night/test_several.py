@@ -24,7 +24,7 @@ from slowwave.night.status import gate
 from slowwave.plans import lowering
 from slowwave.plans.ledger import read_plan
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.snapshot import load_snapshot
+from slowwave.snapshots.files import load_snapshot
 from slowwave.store.claims import request_cancel
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from slowwave.changes.cells import Cell, Insert, Write
 from slowwave.changes.mutation import Mutation, Row
 from slowwave.plans.items import Item
@@ -51,8 +53,25 @@ def test_rows_of_one_name_are_told_apart() -> None:
     writes = (Write(cell(B, "invalidated_at"), "now"), Write(cell(B, "merged_into"), "set", None, A))
     mutation = Mutation("merge_rows", "entities", writes=writes, keep=Row(A, "e-1"), absorb=(Row(B, "e-2"),))
     evidence = {"names": ["Mara", "Mara"]}
-    assert row_changes(Item("x", "merge", mutation, evidence), {}).lines == (
-        "“Mara” (e-2) is merged into “Mara” (e-1) because they are one thing; the name “Mara” (e-1) stays.",
+    told = ("“Mara” (e-2) is merged into “Mara” (e-1) because they are one thing; both are called “Mara”.",)
+    assert row_changes(Item("x", "merge", mutation, evidence), {}).lines == told
+    alias = Insert("entity_aliases", {"alias": "MARA", "entity_id": A, "source": "merge"})
+    assert row_changes(Item("x", "merge", replace(mutation, inserts=(alias,)), evidence), {}).lines == told
+
+
+def test_row_changes_of_a_renamed_row_call_its_former_name_the_other_one() -> None:
+    """“Reyes, Mara” was also called “Reyes, Mara”: the alias is the former name, and the row has a new one."""
+    writes = (
+        Write(cell(A, "name"), "set", "Reyes, Mara", "Mara Reyes"),
+        Write(cell(B, "invalidated_at"), "now"),
+        Write(cell(B, "merged_into"), "set", None, A),
+    )
+    alias = Insert("entity_aliases", {"alias": "Reyes, Mara", "entity_id": A, "source": "merge"})
+    mutation = Mutation("merge_rows", "entities", writes=writes, inserts=(alias,), keep=Row(A), absorb=(Row(B),))
+    assert row_changes(Item("x", "merge", mutation), {A: "Reyes, Mara", B: "Mara Reyes"}).lines == (
+        "“Mara Reyes” is merged into “Reyes, Mara” because they are one thing; the name “Mara Reyes” stays.",
+        "Reyes, Mara: name Reyes, Mara → Mara Reyes",
+        "Mara Reyes is also called Reyes, Mara",
     )
 
 
@@ -82,7 +101,7 @@ def test_of_a_list_only_what_comes_and_goes() -> None:
     assert row_changes(item, NAMES).lines == (
         "tags + quay, + free, - old",
         "attributes + berth=2, - berth=1",
-        "source_chunk_ids 2 → 1",
+        "source chunk ids 2 → 1",
     )
 
 

@@ -48,4 +48,9 @@ def test_a_plan_past_its_time_is_expired_before_anybody_marks_it() -> None:
 def test_items_are_told_in_the_order_in_which_they_are_decided() -> None:
     """What waits comes first."""
     assert items_text({"applied": 10, "pending": 990, "failed": 0}) == "990 pending, 10 applied"
+    assert (
+        items_text({"pending": 229, "deferred": 11}, 26)
+        == "203 decided and 26 questions pending, 11 left for a later night"
+    )
+    assert items_text({"pending": 1}, 1) == "1 question pending"
     assert items_text({}) == items_text(None) == "no items"

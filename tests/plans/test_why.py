@@ -157,6 +157,12 @@ def test_an_item_without_a_waterfall_shows_its_evidence_and_its_changes() -> Non
     assert account.side_by_side()[-1] == {"": "source_chunk_ids", uid("x")[:8]: "1 ids → 0 ids"}
     assert (account.verdict, account.evidence) == ("", {"dead": "1"})
     assert why(replace(item, evidence={})).evidence == {}
+    unusual = {"margin": 1.5, "lead": 0.1, "to_ring": "long"}
+    assert why(replace(item, evidence=unusual)).evidence == {
+        "ratio of weights that decides alone": "1.5",
+        "difference of scores that decides alone": "0.1",
+        "term after": "long",
+    }
     noted = {
         "share_with_one_object": 0.98765,
         "one_way": True,

@@ -18,7 +18,7 @@ import pytest
 
 from slowwave.night.reports import reports_path
 from slowwave.night.retention import retain
-from slowwave.snapshots.snapshot import base_path, load_snapshot
+from slowwave.snapshots.files import base_path, load_snapshot
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from slowwave.snapshots.export import release, tight_memory
-from slowwave.snapshots.snapshot import on_disk
+from slowwave.snapshots.files import on_disk
 
 
 def test_the_last_to_leave_gives_the_pool_back() -> None:

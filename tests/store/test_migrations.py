@@ -121,7 +121,7 @@ def test_a_database_of_the_former_migrations_is_noted_as_at_the_initial_one(init
             "ALTER TABLE memory.relationships ADD CONSTRAINT relationships_weight_is_not_negative CHECK (weight >= 0) NOT VALID"
         )
     _set_revision(store, LAST_FORMER)
-    every = [INITIAL, "0002_policies_and_notices", "0003_night_requests"]
+    every = [INITIAL, "0002_policies_and_notices", "0003_night_requests", "0004_snapshot_digests"]
     assert pending_migrations(store) == every
     assert migrate(store) == every
     assert (_revision(store), pending_migrations(store), migrate(store)) == (every[-1], [], [])
@@ -256,7 +256,7 @@ def test_upgrade_turns_the_setting_of_a_namespace_into_a_policy_and_keeps_pendin
         upgrade_to(store, INITIAL)
         with store.connect("owner") as connection:
             connection.execute(CHOSEN.encode())
-        assert migrate(store) == ["0002_policies_and_notices", "0003_night_requests"]
+        assert migrate(store) == ["0002_policies_and_notices", "0003_night_requests", "0004_snapshot_digests"]
         with store.connect("reader") as connection:
             made = {policy.namespace: policy for policy in read_policies(connection)}
             settings = dict(connection.execute("SELECT slug, settings FROM memory.namespaces").fetchall())

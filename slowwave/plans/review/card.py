@@ -21,6 +21,7 @@ from slowwave.plans.show import (
     lost_lines,
     named_rows,
     read_names,
+    read_sources,
     rewordings,
     row_changes,
     state_change,
@@ -29,6 +30,7 @@ from slowwave.plans.show import (
 from slowwave.plans.waterfall import Step
 from slowwave.plans.why import why
 from slowwave.plans.writings import KINDS, cited, writing
+from slowwave.search.words import words
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.text.quotation import quotable, quotable_all
@@ -141,10 +143,7 @@ def _latest(events: Iterable[PastEvent]) -> list[PastEvent]:
 IF_NO: Final = "Nothing changes. It is not proposed again unless its rows change, or somebody reconsiders."
 
 _QUOTED: Final = 5
-"""The number of sources that are read."""
-
-_PASSAGE: Final = 4_000
-"""The number of characters of a source that are read."""
+"""The number of places in a long text that are quoted."""
 
 _AROUND: Final = 240
 """The number of characters of a passage before its sentence, and after it."""
@@ -171,12 +170,6 @@ UNION ALL SELECT id::text, path FROM memory.documents WHERE id = ANY(%(ids)s::uu
 """
 _HIDDEN: Final = """
 SELECT v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id WHERE m.id = %s
-"""
-_SOURCES: Final = """
-SELECT id::text, 'passage', left(content, %(most)s) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
-UNION ALL SELECT id::text, 'document', left(content, %(most)s) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[])
-UNION ALL SELECT m.id::text, 'memory', left(v.content, %(most)s) FROM memory.memories m
-  JOIN memory.memory_versions v ON v.id = m.current_version_id WHERE m.id = ANY(%(ids)s::uuid[])
 """
 
 
@@ -217,7 +210,8 @@ class Card:
     """The data that a person sees of one question. ``heads`` are the roles of the rows in ``lines``.
 
     ``text`` is the memory that would be kept from searches, around what was found in it. ``lost`` are lines for what a text would no
-    longer say (``slowwave.plans.show.lost_lines``), ``writing`` lines of pages and claims.
+    longer say (``slowwave.plans.show.lost_lines``), ``writing`` lines of pages and claims. ``other_sources`` is a sentence about sources
+    that are not quoted.
     """
 
     id: str
@@ -237,6 +231,7 @@ class Card:
     writing: tuple[str, ...]
     lost: tuple[str, ...]
     sources: tuple[QuotedSource, ...]
+    other_sources: str
     if_yes: str
     if_no: str
     text: str = ""
@@ -266,9 +261,10 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
     reworded = rewordings(found)
     wanted = [*cited(found.mutation, item.status), *(v for r in reworded for v in (r.version, r.by))]
     with store.connect("reader") as connection:
-        texts, sources = _read(connection, wanted, item)
+        texts = _read(connection, wanted)
         around = surroundings(connection, plan, item)
         names = read_names(connection, named_rows([found]), plan.header.namespace_id)
+        sources = read_sources(connection, found, names)
         hidden = _hidden_text(connection, plan, item)
     explanation = why(found, plan.probes, texts, names, item.status)
     decided = replace(found, decision="change", sealed_id=found.id)  # as if no person had to be asked
@@ -302,7 +298,8 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         evidence=quotable(dict(explanation.evidence)),
         writing=explanation.writing,
         lost=tuple(gone),
-        sources=tuple(_quoted(id_, kind, text, _words(found)) for id_, kind, text in sources),
+        sources=tuple(_quoted(*source, sources.words) for source in sources.quoted),
+        other_sources=sources.others,
         if_yes=str(quotable(done.sentence)),
         if_no=IF_NO,
         text=excerpt(hidden, found.evidence),
@@ -373,22 +370,9 @@ def _runs(text: str, apart: set[str]) -> tuple[MarkedRun, ...]:
     return tuple(runs)
 
 
-def _words(item: Item) -> frozenset[str]:
-    """Return the words in the names of an item's rows."""
-    names = item.evidence.get("names")
-    name_texts = [str(name) for name in names] if isinstance(names, Sequence) and not isinstance(names, str) else []
-    return frozenset(word for name in name_texts for word in re.findall(r"\w+", name.casefold()) if len(word) > 1)
-
-
-def _quoted(id_: str, kind: str, text: str, words: Iterable[str]) -> QuotedSource:
+def _quoted(id_: str, kind: str, passage: str, wanted: frozenset[str]) -> QuotedSource:
     """Return the sentence of a passage that contains most of the words, the first of several, and the text around it."""
-    passage = str(quotable(text))
-    wanted = frozenset(words)
-    best = max(
-        sentences(passage),
-        key=lambda s: len(wanted.intersection(re.findall(r"\w+", s.casefold()))),
-        default="",
-    )
+    best = max(sentences(passage), key=lambda s: len(wanted.intersection(words(s))), default="")
     at = max(passage.find(best), 0)
     end = at + len(best)
     return QuotedSource(
@@ -396,20 +380,11 @@ def _quoted(id_: str, kind: str, text: str, words: Iterable[str]) -> QuotedSourc
     )
 
 
-def _read(
-    connection: Connection, ids: Iterable[str], item: StoredItem
-) -> tuple[dict[str, str], list[tuple[str, str, str]]]:
-    """Return quotable texts of versions and names by id, and the first sources of an item as (id, kind, text)."""
-    wanted, cited_ids = sorted({id_ for id_ in ids if id_}), list(item.item.sources[:_QUOTED])
-    texts: dict[str, str] = {}
-    sources: dict[str, tuple[str, str, str]] = {}
-    if wanted:
-        found = connection.execute(_TEXTS, {"ids": wanted})
-        texts = {str(id_): str(quotable(str(text))) for id_, text in found}
-    if cited_ids:
-        rows = connection.execute(_SOURCES, {"ids": cited_ids, "most": _PASSAGE})
-        sources = {str(id_): (str(id_), str(kind), str(text)) for id_, kind, text in rows}
-    return texts, [sources[id_] for id_ in cited_ids if id_ in sources]
+def _read(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return quotable texts of versions and names by id."""
+    wanted = sorted({id_ for id_ in ids if id_})
+    found = connection.execute(_TEXTS, {"ids": wanted}).fetchall() if wanted else []
+    return {str(id_): str(quotable(str(text))) for id_, text in found}
 
 
 # Describe the changes of many items at once, for a list that a person reads before approving them.

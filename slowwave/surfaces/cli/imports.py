@@ -260,7 +260,10 @@ def _run(
     into = (
         ", ".join(summary.namespaces) if len(summary.namespaces) <= _NAMED else f"{len(summary.namespaces)} namespaces"
     )
-    say(f"{counted(summary.seen, 'row')} read into {into}; added {added}.")
+    if into:
+        say(f"{counted(summary.seen, 'row')} read into {into}; added {added}.")
+    else:
+        say(f"No row of {file} could be read, so nothing was imported.")
     if summary.reworded:
         say(
             f"{counted(summary.reworded, 'memory has', 'memories have')} another text in the file and got a new version."

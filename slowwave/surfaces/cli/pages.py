@@ -125,6 +125,8 @@ def show_memory(namespace: str, memory: str, *, json: bool) -> None:
 
     Raises ``Refused`` if the beginning of an id matches no memory or several.
     """
+    from slowwave.plans.questions import plain_name
+
     with open_store().connect("reader") as connection:
         found = _memory(connection, namespace_id(connection, namespace), namespace, memory)
     if json:
@@ -132,7 +134,7 @@ def show_memory(namespace: str, memory: str, *, json: bool) -> None:
         return
     versions, promotions = found.pop("versions"), found.pop("promotions")
     text = found.pop("text")
-    show_table("Memory", ("field", "value"), [(name.replace("_", " "), value) for name, value in found.items()])
+    show_table("Memory", ("field", "value"), [(plain_name(name), value) for name, value in found.items()])
     sys.stdout.write(f"\n{_printable(str(text))}\n\n")
     for title, rows in (("Versions", versions), ("Promotions", promotions)):
         if isinstance(rows, list) and rows:

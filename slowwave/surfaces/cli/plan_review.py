@@ -127,6 +127,8 @@ def show_card(store: Store, plan: StoredPlan, asked: Queue, current: Waiting) ->
         say(f"· {one_line(note, LONGEST)}")
     for source in shown.sources[:2]:
         say(f"{source.kind} {source.id[:8]}: {one_line(source.sentence, LONGEST)}", indent=2)
+    if shown.other_sources:
+        say(shown.other_sources, indent=2)
     for event in shown.around.history[:3]:
         say(f"{event.at:%Y-%m-%d}: {one_line(event.sentence(), LONGEST)}", indent=2)
     if stored.is_question:

@@ -277,8 +277,9 @@ def show(
             names = read_names(connection, named_rows(s.item for s in items), found.header.namespace_id)
         show_json(replace(found, items=items).to_json(names) | output | about)
         return
+    questions = sum(s.status == "pending" and s.item.decision == "review" for s in found.items)
     say(
-        f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({items_text(found.counts)}), "
+        f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({items_text(found.counts, questions)}), "
         f"expires {found.expires_at:%Y-%m-%d %H:%M} UTC"
     )
     for sentence in (*_sentences(found), *takes.sentences()):

@@ -79,7 +79,8 @@ def search(
 ) -> None:
     """Search a namespace as an agent does.
 
-    The search covers memories, documents and entities, and is logged as a recall.
+    The search covers memories, documents and entities, and is logged as a
+    recall. The page Memory of `slowwave review` finds facts and relationships too.
     """
     scope = {
         "path_glob": path,
@@ -218,6 +219,7 @@ def as_of(
 
     The rows are memories, entities, relationships and facts.
     """
+    from slowwave.plans.questions import plain_name
     from slowwave.store.as_of import as_of as live_then
     from slowwave.store.namespaces import namespace_id
 
@@ -239,7 +241,7 @@ def as_of(
     if found.memories:
         show_table(
             f"{at}: memories",
-            ("memory", "kind", "ring", "stage", "text"),
+            ("memory", "kind", *map(plain_name, ("ring", "stage")), "text"),
             [(m.id, m.kind, m.ring, m.stage, m.text) for m in found.memories],
         )
     if found.entities:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -40,15 +39,8 @@ if TYPE_CHECKING:
 
 # ``slowwave why``: the effect of an item of a plan and each piece of evidence for it; or the evidence of a claim.
 
-_QUOTED = 5
+_EXCERPT = 300  # characters of a source
 _UNBOUNDED = 10_000
-
-_SOURCE_TEXTS: Final = """
-SELECT id::text, left(content, 300) FROM memory.chunks WHERE id = ANY(%(ids)s::uuid[])
-UNION ALL SELECT id::text, left(content, 300) FROM memory.documents WHERE id = ANY(%(ids)s::uuid[])
-UNION ALL SELECT m.id::text, left(v.content, 300) FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
-  WHERE m.id = ANY(%(ids)s::uuid[])
-"""
 
 _ITEM_IDS: Final = "SELECT item_id::text FROM night.plan_items WHERE plan_hash = %s"
 
@@ -64,7 +56,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     """
     from slowwave.plans.items import Decision
     from slowwave.plans.lowering import unexplained_items
-    from slowwave.plans.show import named_rows, read_names, unexplained_lines
+    from slowwave.plans.show import named_rows, read_names, read_sources, unexplained_lines
     from slowwave.plans.why import why as account
     from slowwave.plans.writings import cited
 
@@ -80,13 +72,13 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     chosen = stored.item
     with store.connect("reader") as connection:
         names = read_names(connection, named_rows([chosen]), found.header.namespace_id)
+        sources = read_sources(connection, chosen, names)
     texts = stored_texts(store, cited(chosen.mutation, stored.status))
     explained = account(chosen, found.probes, texts, names, stored.status)
-    quotes = _quotes(store, chosen.sources)
     if json:
         about = {"plan_hash": found.plan_hash, "namespace": namespace, "status": stored.status, "reason": stored.reason}
         about |= {"question": stored.question, "outcome": explained.outcome.to_json() if explained.outcome else None}
-        quoted = [{"id": id_, "text": text} for id_, text in quotes]
+        quoted = [{"id": id_, "text": text[:_EXCERPT]} for id_, _, text in sources.quoted]
         show_json(chosen.to_json() | about | {"why": explained.to_json() | {"quotes": quoted}})
         return
     state = f"{stored.status}: {stored.reason}" if stored.reason else stored.status
@@ -112,8 +104,10 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
         show_table("Evidence", ("what", "value"), explained.evidence.items())
     for note in explained.notes:
         say(f"· {note}")
-    if quotes:
-        show_table("Sources", ("id", "text"), quotes)
+    if sources.quoted:
+        show_table("Sources", ("id", "text"), [(id_, text[:_EXCERPT]) for id_, _, text in sources.quoted])
+    if sources.others:
+        say(sources.others)
     with store.connect("reader") as connection:
         left = undecided(connection, found.plan_hash)
     if stored.status == "pending" and left:
@@ -165,17 +159,6 @@ def _expected(plan: StoredPlan, operation: str) -> str:
     numbers = planners.get(operation, {}).get("numbers", {}) if isinstance(planners, dict) else {}
     wrong = numbers.get("expected false merges")
     return "" if wrong is None else f"Of all merges of the plan, {wrong:,.2g} are expected to be wrong."
-
-
-def _quotes(store: Store, sources: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the first sources that an item cites, with their current text."""
-    wanted = list(sources[:_QUOTED])
-    if not wanted:
-        return []
-    with store.connect("reader") as connection:
-        rows = connection.execute(_SOURCE_TEXTS, {"ids": wanted}).fetchall()
-    texts = {str(id_): str(text) for id_, text in rows}
-    return [(id_, texts.get(id_, "(no longer stored)")) for id_ in wanted]
 
 
 # ``slowwave conflicts``: show rows that contradict each other, and decide them.

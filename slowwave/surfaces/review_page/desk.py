@@ -177,6 +177,13 @@ _REORDERING: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Bidirectional embeddings, overrides and isolates: no name needs one, in any script."""
 
 
+_MARKS: Final = re.compile(
+    r"\[-(?P<del>(?:(?!-\]|\{\+|<).)+)-\]|\{\+(?P<ins>(?:(?!\+\}|\[-|<).)+)\+\}|`(?P<code>[^`\n<]+)`", re.DOTALL
+)
+"""The marks of ``slowwave.plans.show.reworded_line`` and of a command. Matches ``[-old-]`` in escaped text and ``[-[-old-]`` from its
+second bracket on; not ``[-a <span>b</span>-]``."""
+
+
 def page(template: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:
     """Render a template as a response; a value that the template names and that is missing is an error."""
     return HTMLResponse(_environment().get_template(template).render(values), status)
@@ -196,6 +203,17 @@ def shown(text: object, longest: int = LONGEST) -> Markup:
     """Return a text of memory as HTML: escaped, with hidden characters as ``U+202E`` and its text direction isolated."""
     whole = str(text)
     return Markup("<bdi>{}</bdi>").format(visible(whole[:longest])) + left_out(len(whole) - longest)
+
+
+def marked(text: object, longest: int = LONGEST) -> Markup:
+    """Return a text as ``shown``, with removed, added and quoted parts as elements: ``[-x-]``, ``{+x+}`` and x in backticks."""
+    html = _MARKS.sub(_element, shown(text, longest))
+    return Markup(html)  # noqa: S704 - ``shown`` escaped the text, and the elements hold nothing else
+
+
+def _element(found: re.Match[str]) -> str:
+    name = next(name for name, part in found.groupdict().items() if part is not None)
+    return f"<{name}>{found[name]}</{name}>"
 
 
 def left_out(characters: int) -> Markup:
@@ -232,4 +250,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["shown"] = shown
+    made.filters["marked"] = marked
     return made

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from slowwave.errors import NotInCorpus, Refused, plain_fault
 from slowwave.plans.commands import argument
+from slowwave.plans.questions import plain_name
 from slowwave.store.namespaces import namespaces, refuse_connected
 from slowwave.surfaces.review_page.desk import Desk, page, visible
 from slowwave.surfaces.review_page.guard import form_of, reviewer_of
@@ -51,7 +52,7 @@ EDITED: Final = 100_000
 
 _FAMILIES: Final = ("person", "project", "concept", "decision", "core")
 _SEARCHED: Final = ("memories", "entities", "pages")
-_BY_TEXT: Final = "A connected store is searched for these characters, in any case."
+_BY_TEXT: Final = "A connected store is searched for these words, in any case."
 _COLUMNS: Final = {
     "valid_from": "True from",
     "valid_to": "True until",
@@ -353,6 +354,13 @@ class MemoryPages:
         begin, end, marked = _piece(text, request.query_params.get("begin", ""), passage)
         path = row_address(namespace, whole.row)
         form = form_of(request) if problem else {}
+        gone = _plain(whole.properties.get("invalidated_at") or "", "invalidated_at")
+        # One time is enough: a row that ended in the world on the day on which it was retired shows the latter, in its first sentence.
+        over = (
+            ("invalidated_at", *(("valid_to",) if gone[:10] in str(whole.properties.get("valid_to")) else ()))
+            if gone
+            else ()
+        )
         values = {
             **_bar(request),
             "namespace": namespace,
@@ -369,7 +377,7 @@ class MemoryPages:
             "end": end,
             "before": f"{path}?begin={max(0, begin - PIECE)}" if begin else "",
             "after": f"{path}?begin={end}" if end < len(text) else "",
-            "properties": _properties(whole.properties),
+            "properties": _properties({name: value for name, value in whole.properties.items() if name not in over}),
             "origin": ", ".join(
                 dict.fromkeys(str(part) for name in ("source", "external_id") if (part := whole.properties.get(name)))
             ),
@@ -378,13 +386,18 @@ class MemoryPages:
                 (one, f"{_address(namespace, 'documents', one.document)}?{urlencode({'passage': one.passage})}#passage")
                 for one in whole.sources
             ],
-            "state": _STATES.get(whole.row.state, whole.row.state),
+            "state": _STATES.get(whole.row.state, whole.row.state)
+            + (f" It ended on {gone.replace(' ', ' at ', 1)}." if gone else ""),
             "successors": _linked(namespace, whole, successors=True),
             "neighbours": _linked(namespace, whole, successors=False),
             "history": [
                 (
                     event,
-                    [(_label(name), _plain(before, name), _plain(after, name)) for name, before, after in event.cells],
+                    [
+                        (_label(name), _plain(before, name), _plain(after, name))
+                        for name, before, after in event.cells
+                        if name not in over
+                    ],
                 )
                 for event in whole.history
             ],
@@ -520,7 +533,7 @@ def _is_empty(value: object) -> bool:
 
 
 def _label(column: str) -> str:
-    return _COLUMNS.get(column, column.replace("_", " ").capitalize())
+    return _COLUMNS.get(column) or plain_name(column).capitalize()
 
 
 def _plain(value: object, column: str = "") -> str:

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
+import numpy as np
 from psycopg import sql
 
 from slowwave.bindings.binding import Binding, memory_binding
@@ -117,8 +118,26 @@ f.tbl, f.id::text, left(f.text, {read}), f.label, left(f.about, {read}), to_char
 _LISTED: Final = """
 SELECT {shown} FROM (
   SELECT * FROM ({source}) s WHERE {standing} AND ({session} = '' OR s.session = {session})
-    AND ({text} = '' OR strpos(lower(concat_ws(' ', s.text, s.label, s.about, s.body)), lower({text})) > 0)
   ORDER BY s.at DESC, s.id LIMIT {limit} OFFSET {offset}) f ORDER BY f.at DESC, f.id"""
+
+# The index of searches has no facts, no relationships and no rows of connected stores, so these are compared word by word, with the weights
+# of BM25. A row that contains the text as it was typed has the score of one that contains all words: the text may be a part of a word.
+_MATCHED: Final = """
+WITH r AS MATERIALIZED (
+  SELECT s.tbl, s.id, left(s.text, {read}) AS text, s.label, left(s.about, {read}) AS about, s.at, s.state,
+    strpos(t.held, lower({text})) > 0 AS whole,
+    ARRAY(SELECT t.held ~ w.word FROM unnest({words}) WITH ORDINALITY w (word, n) ORDER BY w.n) AS has
+  FROM ({source}) s, LATERAL (SELECT lower(concat_ws(' ', s.text, s.label, s.about, s.body)) AS held) t
+  WHERE {standing} AND ({session} = '' OR s.session = {session})
+), weights AS (
+  SELECT n, ln(1 + (count(*) FILTER (WHERE NOT r.has[n]) + 0.5) / (count(*) FILTER (WHERE r.has[n]) + 0.5)) AS weight
+  FROM r, generate_series(1, cardinality({words})) n GROUP BY n
+)
+SELECT {shown}, f.score FROM (
+  SELECT r.*, CASE WHEN r.whole THEN 1 ELSE (SELECT sum(weight) FILTER (WHERE r.has[n]) / sum(weight) FROM weights) END::float8 AS score
+  FROM r, (SELECT bool_or(whole OR true = ALL (has)) AS complete FROM r) c
+  WHERE r.whole OR true = ALL (r.has) OR NOT c.complete AND 2 * cardinality(array_positions(r.has, true)) >= cardinality(r.has)) f
+ORDER BY f.score DESC, f.at DESC, f.id LIMIT {limit} OFFSET {offset}"""
 _COUNTED: Final = "SELECT {name}, count(*) FROM (SELECT 1 FROM ({source}) s WHERE {standing} LIMIT {limit}) c"
 
 _FOUND: Final = """
@@ -309,7 +328,8 @@ _SILENT: Final = frozenset(
 class MemoryRow:
     """A row in a list: its text, what it is about, its day, and its state, which is empty for live rows.
 
-    ``kind`` and ``id`` are its address. ``passage`` is the passage of a document that a search found.
+    ``kind`` and ``id`` are its address. ``passage`` is the passage of a document that a search found, and ``score``, from 0 to 1, is how
+    well the row matches what was searched.
     """
 
     kind: str
@@ -320,6 +340,7 @@ class MemoryRow:
     at: str
     state: str
     passage: str = ""
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,18 +424,31 @@ class NamespaceRows:
     def listed(
         self, name: str, *, text: str = "", session: str = "", every: bool = False, page: int = 1
     ) -> list[MemoryRow]:
-        """Return a page of a list, the newest rows first, and one row more if there is another page. One statement.
+        """Return a page of a list, and one row more if there is another page. One statement.
 
-        Rows contain ``text`` in any case. ``every`` includes rows that are not live. Cost: a pass over the rows of the namespace.
+        The newest rows come first, or with ``text`` the best: rows that contain all its words, in any case, or if there are none, at least
+        half of them. ``every`` includes rows that are not live. Cost: a pass over the rows of the namespace.
         """
+        return self._listed(LISTS[name], text, session, every, (page - 1) * PAGE)
+
+    def _listed(self, kinds: Sequence[str], text: str, session: str, every: bool, offset: int) -> list[MemoryRow]:
+        from slowwave.search.words import asked
+
+        # Words begin as a stem does, without its y ("battery" is the stem of "batteries"), and numbers are whole. No stem has a character
+        # with a meaning in a regular expression; scripts without spaces have no beginnings of words.
+        words = [
+            (rf"\m{word}\M" if word.isdigit() else rf"\m{word.removesuffix('y')}") if word.isascii() else word
+            for word in dict.fromkeys(asked(text))
+        ]
         rows = self._run(
-            _LISTED,
-            source=self._union(LISTS[name]),
+            _MATCHED if text else _LISTED,
+            source=self._union(kinds),
             standing=sql.SQL(_EVER if every else _LIVE),
             text=sql.Literal(text),
+            words=sql.SQL("{}::text[]").format(sql.Literal(words)),
             session=sql.Literal(session),
             limit=sql.Literal(PAGE + 1),
-            offset=sql.Literal((page - 1) * PAGE),
+            offset=sql.Literal(offset),
         )
         return _memory_rows(rows)
 
@@ -432,24 +466,34 @@ class NamespaceRows:
         return {str(name): int(count) for name, count in self._fetch(sql.SQL(" UNION ALL ").join(parts))}
 
     def search(self, text: str, *, every: bool = False) -> tuple[list[MemoryRow], tuple[str, ...]]:
-        """Return the rows that ``slowwave search`` finds, best first, and its warnings.
+        """Return the rows that ``slowwave search`` finds and the facts and relationships that match, best first, and warnings.
 
         Of a passage the row is its document, or the memory that states the same.
 
         Unlike a search of an agent it is not logged as a recall, because nights would take it for one, and asks no language model.
         ``every`` includes rows that are not live, and sessions.
         """
+        from slowwave.search.candidates import lexical_scores
         from slowwave.search.request import SearchRequest
         from slowwave.search.search import search_on  # loads the embedding model, which lists do without
         from slowwave.search.words import asked
 
         request = SearchRequest(query=text, k=PAGE, include_retired=every, corpus="all" if every else "durable")
         found = search_on(self._connection, self.name, request, plain=True)
-        ids = [  # of a memory and the passage that states the same, the memory: its page leads to the passage
-            next((other.id for other in (result, *result.also_in) if other.kind != "chunks"), result.id)
-            for result in found.results
+        scores: dict[str, float] = {}
+        for result in (
+            found.results
+        ):  # of a memory and the passage that states the same, the memory: its page leads to the passage
+            id_ = next((other.id for other in (result, *result.also_in) if other.kind != "chunks"), result.id)
+            scores.setdefault(id_, result.score)
+        matched = self._listed(("facts", "relationships"), text, "", every, 0)
+        shares = lexical_scores(np.array([row.score for row in matched]), 1.0).tolist()
+        rows = [
+            *(replace(row, score=scores[row.passage or row.id]) for row in self._found([*scores], asked(text))),
+            *(replace(row, score=share) for row, share in zip(matched, shares, strict=True)),
         ]
-        return self._found(list(dict.fromkeys(ids)), asked(text)), found.warnings
+        warnings = () if matched and not found.results else found.warnings
+        return sorted(rows, key=lambda row: -row.score), warnings
 
     def _found(self, ids: Sequence[str], words: Sequence[str]) -> list[MemoryRow]:
         """Return rows by id in this order, each with the part of its text that has the most of the ``words``."""
@@ -622,8 +666,9 @@ def _memory_rows(rows: Sequence[Sequence[Any]]) -> list[MemoryRow]:
             str(quotable(quote(about, _LINE))),
             at or "",
             state,
+            score=float(score[0]) if score else 0.0,
         )
-        for kind, id_, text, label, about, at, state in rows
+        for kind, id_, text, label, about, at, state, *score in rows
     ]
 
 

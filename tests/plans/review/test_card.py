@@ -32,7 +32,10 @@ def asked(store: Store, decision: str = "review", **evidence: object) -> Card:
         store,
         "acme",
         documents=[{"id": "d", "content": PASSAGE}],
-        chunks=[{"id": "c", "document_id": "d", "content": PASSAGE}],
+        chunks=[
+            {"id": "c", "document_id": "d", "content": PASSAGE},
+            {"id": "u", "document_id": "d", "content": "Lunch is at noon in the yard.", "ordinal": 1},
+        ],
         entities=[
             {"id": "a", "name": "Mara Reyes", "entity_type": "person", "attributes": {"phone": "555 0147"}},
             {"id": "b", "name": "M. Reyes", "entity_type": "person", "attributes": {"note": key()}},
@@ -41,7 +44,7 @@ def asked(store: Store, decision: str = "review", **evidence: object) -> Card:
     (mutation,) = merge_rows(export_snapshot(store, "acme"), [Merge(uid("a"), (uid("b"),))])
     fall = [{"evidence": "prior", "weight": -3.0}, {"evidence": "name", "weight": 4.0, "detail": "The names agree"}]
     found = {"waterfall": fall, "names": ["Mara Reyes", "M. Reyes"], **evidence}
-    item = Item("dedupe_entities", decision, mutation, found, "high", (uid("c"),), probability=0.7)
+    item = Item("dedupe_entities", decision, mutation, found, "high", (uid("u"), uid("c")), probability=0.7)
     plan = seal(Header(namespace, "acme", "s", "f"), [item], permits())
     lost = {"asked": [], "lost": [{"item": item.id, "row": uid("b"), "term": "555"}]} if "only" in evidence else {}
     asks = questions(plan.items, {item.id: [(uid("b"), "555")]}, only=frozenset({item.id} if lost else ()))
@@ -68,6 +71,7 @@ def test_rows_stand_side_by_side_and_sources_are_sentences_in_their_passage(stor
     (kind,) = (line for line in shown.lines if line.name == "entity_type")
     assert not kind.differs
     (source,) = shown.sources
+    assert shown.other_sources == "It also cites 1 other passage.", "no source about something else is quoted"
     assert (source.kind, source.sentence) == ("passage", "Mara Reyes signed the lease with M. Reyes beside her.")
     assert (source.before, source.after) == ("The port was quiet.", "Nobody else came.")
     assert [step.says for step in shown.steps] == ["Prior", "The names agree"]

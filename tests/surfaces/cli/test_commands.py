@@ -83,6 +83,15 @@ def test_from_a_file_to_an_applied_plan_and_back(store: Store, run: Run, message
     assert run("namespace", "digest", "acme")[1] == before
 
 
+def test_import_that_skips_every_row_says_that_nothing_was_imported(run: Run, tmp_path: Path) -> None:
+    """A sentence without a namespace, "read into ;", was printed."""
+    file = tmp_path / "wrong.jsonl"
+    file.write_text("not JSON\n")
+    code, out, problems = run("import", "messages", str(file), "--on-error", "skip")
+    assert (code, out) == (0, f"No row of {file} could be read, so nothing was imported.\n")
+    assert "left out" in problems
+
+
 def test_an_unchanged_namespace_is_skipped_unless_forced(store: Store, run: Run, messages: Path) -> None:
     """The change counter stands, so the second night says so at once."""
     run("import", "messages", str(messages))

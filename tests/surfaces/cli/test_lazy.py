@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.main import VERBS, app
+from tests.memories import remember
 
 HEAVY = frozenset(
     ("alembic", "duckdb", "numpy", "pandas", "pyarrow", "pydantic_settings", "rapidfuzz", "scipy", "sklearn", "sqlalchemy", "sqlglot")
@@ -92,6 +93,15 @@ def test_namespaces_are_listed_without_what_plans_a_night(store: Store) -> None:
     modules, shown = imported("namespace", "list", "--json", SLOWWAVE_DATABASE_URL=store.owner)
     assert json.loads(shown) == []
     assert (commands(modules), modules & HEAVY) == ({"namespaces"}, set())
+
+
+def test_status_checks_the_names_of_settings_without_the_patterns_of_dates(store: Store) -> None:
+    """A namespace with settings loads all operations; the patterns of dates took a fifth of that and are for changes alone."""
+    remember(store, "acme", {"blast_radius_share": 0.5})
+    modules, shown = imported("status", SLOWWAVE_DATABASE_URL=store.owner)
+    assert "acme" in shown
+    assert "slowwave.operations.setting_names" in modules
+    assert "slowwave.text.dates" not in modules
 
 
 @pytest.mark.parametrize("name", VERBS)

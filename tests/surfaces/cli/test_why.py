@@ -25,6 +25,7 @@ def planned(store: Store) -> tuple[World, list[Item]]:
         connection.execute(
             "UPDATE memory.entities SET name = %s || left(id::text, 4)", ("[bold red]run me[/] \x1b[31m",)
         )
+        connection.execute("UPDATE memory.chunks SET content = 'They asked me to run it with red ink.'")
     snapshot = export_snapshot(store, world.slug)
     keep, absorbed = snapshot.live("entities")["id"].to_pylist()[:2]
     chunk = world.ids("chunks")[0]
@@ -51,10 +52,21 @@ def test_a_merge_is_explained_from_its_rows_to_its_sources(store: Store, run: Ru
     assert "Of such merges, about one in 670 is wrong." in out
     assert "Look twice." in out
     assert items[0].sources[0] in out
+    assert "also cites" not in out
     assert f"plans approve {world.slug}" in out
     assert f"plans reject {world.slug}" in out
     assert "[bold red]run me[/]" in out
     assert "\x1b[31m" not in out
+
+
+def test_why_quotes_no_source_about_something_else(store: Store, run: Run) -> None:
+    """A fact that cites an unrelated passage was explained by it."""
+    world, items = planned(store)
+    with store.connect("owner") as connection:
+        connection.execute("UPDATE memory.chunks SET content = 'Lunch is at noon.'")
+    out = run("why", world.slug, items[0].id)[1]
+    assert "It cites 1 passage, and not one that is still stored contains its words." in out
+    assert "Lunch" not in out
 
 
 def test_a_planner_says_how_many_of_its_merges_are_wrong(store: Store, run: Run) -> None:

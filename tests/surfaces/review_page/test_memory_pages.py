@@ -96,6 +96,9 @@ def test_row_shows_its_sources_and_what_a_run_did_and_undid(store: Store, browse
             *("Merged into", "not undone", "by otto", "State: active → merged", "signed for the crane"),
         )
     )
+    assert ("It ended on" in html, "Ended" in html) == (True, False), (
+        "the time of the change once, next to that of its plan"
+    )
     listed = browser.get(f"/memory/{SLUG}?list=entities").text
     assert merged.mutation.absorb[0].id not in listed
     assert merged.mutation.absorb[0].id in browser.get(f"/memory/{SLUG}?list=entities&state=all").text

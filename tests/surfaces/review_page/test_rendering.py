@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from jinja2 import UndefinedError
 
-from slowwave.surfaces.review_page.desk import LONGEST, page, rendered, shown
+from slowwave.plans.show import lost_lines, reworded_line
+from slowwave.surfaces.review_page.desk import LONGEST, marked, page, rendered, shown
+from slowwave.text.specifics import losses
 
 
 @pytest.mark.parametrize(
@@ -42,3 +46,19 @@ def test_a_value_that_is_missing_is_an_error_and_no_blank() -> None:
     """A page without what it should say would mislead."""
     with pytest.raises(UndefinedError):
         page("refusal.html", {})
+
+
+def test_marks_of_a_changed_text_become_elements_and_memory_cannot_forge_them() -> None:
+    """Removed, added and quoted parts are elements in escaped text; a mark that is part of a memory stays text."""
+    assert (
+        marked("left [-at noon-] {+at <b>ten</b>+}")
+        == "<bdi>left <del>at noon</del> <ins>at &lt;b&gt;ten&lt;/b&gt;</ins></bdi>"
+    )
+    assert marked("run `slowwave apply <NS>` now") == "<bdi>run <code>slowwave apply &lt;NS&gt;</code> now</bdi>"
+    for text in ("`one\ntwo`", "[-", "[--]", "a `b", "x[-1]", "[-\u202e-]"):
+        assert "</del>" not in marked(text), text
+        assert "</code>" not in marked(text), text
+    line = reworded_line("Pay {+nothing+} on [-Monday-].", "Pay {+nothing+} on [-Friday-].")
+    assert re.findall(r"<(ins|del)>(.*?)</", marked(line)) == [("del", "Monday"), ("ins", "Friday")]
+    (lost,) = lost_lines(losses("Rui [-sings-] now and here.", "Rui [-sings-] now and there."))
+    assert "sings" not in "".join(re.findall(r"<del>.*?</del>", marked(lost)))

@@ -6,8 +6,8 @@ import pytest
 
 from slowwave.night.night import run_night
 from slowwave.search.recall_events import logged
+from slowwave.snapshots.files import load_snapshot
 from slowwave.snapshots.models import load_models, run_models
-from slowwave.snapshots.snapshot import load_snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.memories import ask

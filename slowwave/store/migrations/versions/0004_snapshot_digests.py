@@ -1,0 +1,19 @@
+"""Keep the hash of each snapshot beside its location.
+
+The statements are in 0004_snapshot_digests.sql. There is no downgrade: a store that holds memory is restored from a backup.
+"""
+
+from pathlib import Path
+from typing import cast
+
+import psycopg
+from alembic import op
+
+revision = "0004_snapshot_digests"
+down_revision = "0003_night_requests"
+
+
+def upgrade() -> None:
+    """Send the script unchanged, inside the migration's transaction."""
+    connection = cast("psycopg.Connection", op.get_bind().connection.driver_connection)
+    connection.execute(Path(__file__).with_suffix(".sql").read_bytes())
