@@ -70,7 +70,7 @@ _SHORTEST: Final = 25  # characters of a sentence that is a memory
 
 class Passage(NamedTuple):
     """A text with the title of its document, and its place there; passages without one stand alone. ``memory`` is what a memory says that
-    was made of it, if one was.
+    was made of it, if one was. ``is_turn``: it is a message of a conversation.
     """
 
     text: str
@@ -78,6 +78,7 @@ class Passage(NamedTuple):
     document: str = ""
     ordinal: int = 0
     memory: str = ""
+    is_turn: bool = False
 
 
 class Asked(NamedTuple):
@@ -114,7 +115,7 @@ def questions(data: Path) -> Iterator[Questions]:
     yield Questions("turns that answer, each alone", [Passage(row["content"]) for row in rows], turns)
     talks = [(row["namespace"], row["created_at"][:10]) for row in rows]
     passages = [
-        Passage(row["content"], f"Conversation of {day}", f"{name} {day}", n - talks.index((name, day)))
+        Passage(row["content"], f"Conversation of {day}", f"{name} {day}", n - talks.index((name, day)), is_turn=True)
         for n, (row, (name, day)) in enumerate(zip(rows, talks, strict=True))
     ]
     about = _about(data, [row["id"] for row in rows])
@@ -205,6 +206,7 @@ def filled(
                         "document_id": id_of[passage.document or f"alone {n}"],
                         "ordinal": passage.ordinal,
                         "content": passage.text,
+                        "external_id": f"{name} {n}" if passage.is_turn else None,
                     }
                     for n, passage in enumerate(passages)
                 ),
@@ -282,7 +284,7 @@ def figures(ranked: Sequence[Sequence[int]], asked: Sequence[Asked]) -> list[str
 
 
 def quality(store: Store, data: Path) -> Iterator[list[str]]:
-    """Rows of the table: the library without and with titles, then each model's modes, and its hybrid without an option."""
+    """Rows of the table: the library without and with titles, then each model's cosine, modes, and hybrid without an option."""
     for number, each in enumerate(questions(data)):
         name = f"{each.name} ({len(each.passages):,} passages, {len(each.asked)} questions)"
         for titled in (False, True):
@@ -295,6 +297,9 @@ def quality(store: Store, data: Path) -> Iterator[list[str]]:
             name = ""
         for embedder in (OfflineEmbedder(), MiniLMEmbedder()):
             vectors = embedder.embed([p.text for p in each.passages])
+            cosines = embedder.embed([asked.query for asked in each.asked]) @ vectors.T
+            nearest = np.argsort(-cosines, axis=1, kind="stable")[:, : K + 1].tolist()
+            yield ["", f"plain cosine, {embedder.model}", *figures(nearest, each.asked)]
             told = embedder.embed([p.memory or p.text for p in each.passages]) if each.passages[0].memory else None
             for bare in (False, True):
                 space = f"set{number} {embedder.model} {bare}"

@@ -13,7 +13,8 @@ import os
 import tempfile
 import tomllib
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -34,6 +35,8 @@ from slowwave.store.migrate import open_store
 from slowwave.store.settings import Settings
 
 QUESTIONS: Final = Path(__file__).with_name("speakers.toml")
+TABLES: Final = {"questions": "about a person", "after": "answered in reply", "days": "about a day"}
+"""Tables of ``speakers.toml`` → name of their questions."""
 TODAY: Final = date(2023, 5, 7)
 """The day after the last turn."""
 
@@ -51,23 +54,32 @@ def is_kept_back(key: str) -> bool:
 def load(
     store: Store, slug: str, turns: Sequence[dict[str, Any]], home: Path, embedder: Embedder, *, named: bool
 ) -> None:
-    """Import all conversations into one namespace; ``named`` says whether people are named as the speakers."""
+    """Import all conversations into one namespace; ``named`` says whether people are named as the speakers.
+
+    All people speak at nine: each gets a time of day, so that a turn follows the one that it answers.
+    """
     file = home / f"{slug}.jsonl"
+    people = list(dict.fromkeys(turn["namespace"] for turn in turns))
     with file.open("w", encoding="utf-8") as out:
         for turn in turns:
             name = turn["namespace"].removeprefix("memorybank-").split("-")[0].capitalize()
             role = name if named and turn["role"] == "user" else turn["role"]
-            out.write(json.dumps({**turn, "namespace": slug, "role": role}) + "\n")
+            begins = timedelta(minutes=20 * people.index(turn["namespace"]))
+            at = (datetime.fromisoformat(turn["created_at"]) + begins).isoformat()
+            out.write(json.dumps({**turn, "namespace": slug, "role": role, "created_at": at}) + "\n")
     with store.connect("owner") as connection:
         import_messages(connection, file, embedder=embedder)
 
 
-def reciprocal_ranks(store: Store, slug: str, mode: str, embedder: Embedder) -> dict[str, float]:
-    """Return question → 1 / the rank of the turn that answers among the first ten, 0 if it is not there."""
+def reciprocal_ranks(store: Store, slug: str, mode: str, embedder: Embedder, table: str) -> dict[str, float]:
+    """Return question → 1 / the rank of the turn that answers among the first ten, 0 if it is not there.
+
+    ``table`` names the questions in ``speakers.toml``.
+    """
     with store.connect("owner") as connection:
         turn_of = {str(id_): str(key) for id_, key in connection.execute(_IDS).fetchall()}
     found: dict[str, float] = {}
-    for key, query in tomllib.loads(QUESTIONS.read_text())["questions"].items():
+    for key, query in tomllib.loads(QUESTIONS.read_text())[table].items():
         request = SearchRequest.model_validate({"query": query, "mode": mode, "k": K})
         turns = [turn_of.get(r.id, "") for r in search(store, slug, request, embedder=embedder, today=TODAY).results]
         person, day, number = key[:-10], key[-9:-4], key[-3:]
@@ -82,11 +94,11 @@ def measured(store: Store, data: Path, home: Path, embedder: Embedder) -> list[l
     rows: list[list[str]] = []
     for slug in ("without", "with"):
         load(store, slug, turns, home, embedder, named=slug == "with")
-        for mode in MODES:
-            ranks = reciprocal_ranks(store, slug, mode, embedder)
+        for table, mode in product(TABLES, MODES):
+            ranks = reciprocal_ranks(store, slug, mode, embedder, table)
             halves = [[rank for key, rank in ranks.items() if is_kept_back(key) == kept] for kept in (False, True)]
             cells = [f"{fmean(values):.3f}" for half in halves for values in ([rank > 0 for rank in half], half)]
-            rows.append([f"{slug} the speaker", mode, *cells])
+            rows.append([f"{slug} the speaker", TABLES[table], mode, *cells])
     return rows
 
 
@@ -102,8 +114,9 @@ def main() -> None:
             rows = measured(open_store(), given.data, Path(home), Remembering(embedder_for(Settings())))
         finally:
             server.stop(Path(home))
-    header = ("messages", "mode", "Recall@10", "MRR", "Recall@10, kept back", "MRR, kept back")
-    says = f"{len(tomllib.loads(QUESTIONS.read_text())['questions'])} questions that name a person, in one namespace of all conversations."
+    header = ("messages", "questions", "mode", "Recall@10", "MRR", "Recall@10, kept back", "MRR, kept back")
+    count = sum(map(len, tomllib.loads(QUESTIONS.read_text()).values()))
+    says = f"{count} questions that name a person, in one namespace of all conversations."
     show([Part("Messages found by their speakers", says, header, rows)], Console())
 
 

@@ -26,6 +26,13 @@ def test_meaning_is_scored_between_0_and_1_in_the_order_of_cosines(cosines: list
     assert (np.diff(scores[np.argsort(cosines, kind="stable")]) >= 0).all()
 
 
+@pytest.mark.parametrize("model", ["fast-use-v3", "all-minilm-l6-v2-int8", "another"])
+def test_semantic_scores_of_texts_near_a_query_keep_their_order(model: str):
+    """All facts of one form may be nearer to a question than texts that mean the same usually are."""
+    scores = semantic_scores(np.linspace(0.6, 1, 9), calibration_of(model))
+    assert (np.diff(scores) > 0).all()
+
+
 @given(st.lists(st.floats(0, 1000), min_size=1, max_size=20), st.floats(0, 100))
 def test_words_are_scored_between_0_and_1_in_the_order_of_bm25(bm25: list[float], bound: float):
     scores = lexical_scores(np.array(bm25), bound)

@@ -112,6 +112,38 @@ def test_an_answer_is_found_by_the_question_before_it(store: Store):
     assert uid("turn 1") not in ids(store, "tea", mode="bm25")
 
 
+def test_search_by_meaning_of_a_message_includes_the_message_before_it(store: Store):
+    """Passages of pages are compared alone."""
+    rows = turns("Which tea do you like?", "Sencha.", "Fine.")
+    rows["chunks"] = [chunk | {"external_id": chunk["id"]} for chunk in rows["chunks"]]
+    rows["chunks"] += [
+        {"id": f"page {n}", "document_id": "page", "ordinal": n, "content": f"Part {n}."} for n in (0, 1)
+    ]
+    rows["chunk_vectors"] += [{"id": f"page {n}", "vector": unit(n == 0, 0, 0.1)} for n in (0, 1)]
+    rows["documents"].append({"id": "page", "title": "Page"})
+    remember(store, "acme", **rows)
+    scores = {r.id: r.score for r in asked(store, "tea", mode="vector").results}
+    assert scores[uid("turn 1")] > scores[uid("turn 2")] + 0.1
+    assert scores[uid("page 1")] == pytest.approx(scores[uid("turn 2")], abs=0.05)
+
+
+def test_row_behind_sixty_by_words_and_sixty_by_meaning_is_found_by_both(store: Store):
+    """Turns take two places each among the candidates of a list."""
+    texts = {f"word {n}": f"harbour gate {n}" for n in range(60)} | {f"near {n}": f"cup {n}" for n in range(60)}
+    texts["both"] = "The harbour and the old gate in the wall of the house"
+    vectors = {name: unit(name.startswith("near"), name.startswith("word"), 0.1) for name in texts}
+    remember(
+        store,
+        "acme",
+        documents=[{"id": "d"}],
+        chunks=[
+            {"id": n, "document_id": "d", "ordinal": 2 * at, "content": t} for at, (n, t) in enumerate(texts.items())
+        ],
+        chunk_vectors=[{"id": n, "vector": unit(1, 0.2) if n == "both" else v} for n, v in vectors.items()],
+    )
+    assert ids(store, "tea harbour gate")[0] == uid("both")
+
+
 def test_memories_take_no_place_of_passages_that_others_follow(store: Store):
     """Thirty memories match better than the question, which is found all the same with what follows it."""
     rows = turns("Which tea do you like?", "Sencha.", "Fine.")
