@@ -239,12 +239,16 @@ def undo_run(
     return UndoResult(claim.run_id, source.run_id, source.namespace, undone, per_operation, cancelled, left, still)
 
 
+def find_erasing_items(connection: Connection, run_id: str, items: Sequence[str] | None = None) -> list[str]:
+    """Return the items of a run, all or among ``items``, that deleted rows for good."""
+    return [str(id_) for (id_,) in connection.execute(_ERASING, (run_id, items, items))]
+
+
 def _refuse_erased(connection: Connection, source: Run, items: Sequence[str] | None) -> None:
     """Refuse to undo items that deleted rows for good: nothing is stored from which they could be restored."""
-    rows = connection.execute(_ERASING, (source.run_id, items, items)).fetchall()
-    if rows:
+    if erasing := find_erasing_items(connection, source.run_id, items):
         raise Refused(
-            f"Item {rows[0][0]} forgot rows for good, as its plan stated, so it cannot be undone. Nothing was undone. Name the run's other "
+            f"Item {erasing[0]} forgot rows for good, as its plan stated, so it cannot be undone. Nothing was undone. Name the run's other "
             "items, if it has any, to undo those. To store the rows again, import them into another namespace."
         )
 

@@ -79,16 +79,17 @@ def cited(mutation: Mutation, status: str = "") -> list[str]:
     return [*versions, *(row for table, row in seen if table == "entities")]
 
 
-def writing(mutation: Mutation, texts: Mapping[str, str]) -> list[str]:
+def writing(mutation: Mutation, texts: Mapping[str, str], *, every: bool = False) -> list[str]:
     """Format what a mutation of ``KINDS`` would write as lines; empty for another kind.
 
-    ``texts`` are those of the ``cited`` ids that are stored; a missing text is replaced by its id. Cost: linear in the texts, and at
-    worst quadratic in the ``_COMPARED`` lines of a page.
+    With ``every`` each row that is deleted for good is listed, and not only the first ``SHOWN``. ``texts`` are those of the ``cited``
+    ids that are stored; a missing text is replaced by its id. Cost: linear in the texts, and at worst quadratic in the ``_COMPARED`` lines
+    of a page.
     """
     if mutation.kind not in KINDS:
         return []
     if mutation.kind == "forget_rows":
-        return list(_forgetting(mutation, texts))
+        return list(_forgetting(mutation, texts, every=every))
     lines = list(_claims(mutation, texts)) if mutation.kind == "write_claims" else []
     for document in _pages(mutation):
         lines += _page(mutation, document)
@@ -119,10 +120,10 @@ def _forgotten_name(mutation: Mutation, texts: Mapping[str, str]) -> str:
     return f"{claims} about {quotable(texts.get(alone, '') or str(stone.get('title')))}"
 
 
-def _forgetting(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
+def _forgetting(mutation: Mutation, texts: Mapping[str, str], *, every: bool) -> Iterator[str]:
     """Yield lines on what no search would find any more, and the page that stays with the reason."""
     if mutation.table == ERASURES:
-        yield from _erasing(mutation, texts)
+        yield from _erasing(mutation, texts, every=every)
         return
     seen = _seen(mutation)
     claims = {w.cell.row: seen["memories", w.cell.row] for w in mutation.writes if w.cell.table == "memories"}
@@ -161,13 +162,13 @@ def _erased_counts(mutation: Mutation) -> str:
     return ", ".join(f"{n:,} of {table}" for table, n in sorted(found.items()))
 
 
-def _erasing(mutation: Mutation, texts: Mapping[str, str]) -> Iterator[str]:
+def _erasing(mutation: Mutation, texts: Mapping[str, str], *, every: bool) -> Iterator[str]:
     """Yield lines for the rows that would be deleted for good, with their texts if they are stored."""
     yield f"deletes {_erased_counts(mutation)}. {NO_UNDO}"
     lines = [
         f"{_QUOTED[table]} {row[:8]}: {quotable(texts[row])}" for table, row in erased(mutation) if texts.get(row, "")
     ]
-    yield from _bounded([line for line in lines if line])
+    yield from lines if every else _bounded(lines)
     if reasons := sorted({str(i.values["reason"]) for i in mutation.inserts if i.values.get("reason")}):
         yield f"reason: {quotable('; '.join(reasons))}"
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -31,6 +31,8 @@ from slowwave.sources.page_files import content_hash
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
+from slowwave.text.quotation import quotable, quote
+from slowwave.text.tokens import counted
 from slowwave.wiki.claims.request import slug_of
 from slowwave.wiki.corpus.corpora import UNFOLLOWED
 
@@ -50,6 +52,9 @@ FILES: Final = (
 
 SHORTEST: Final = 3
 """The number of characters that a text or a name needs to be matched: a shorter one is part of almost every row."""
+
+_QUOTED: Final = 100
+"""The length in characters at which a quoted example is cut."""
 
 QUOTED: Final = 20
 """The length in characters from which a memory's text makes pages that contain it part of the plan.
@@ -161,13 +166,41 @@ UNION SELECT 'conflicts', c.id::text FROM night.conflicts c
 """
 
 
+_EXAMPLES: Final = """
+SELECT content FROM memory.chunks WHERE id = ANY(%s::uuid[]) AND invalidated_at IS NULL ORDER BY length(content), id LIMIT 3
+"""
+_LONGER_WORDS: Final = """
+SELECT DISTINCT lower(found[1]) FROM (
+  SELECT content FROM memory.memory_versions WHERE memory_id = ANY(%(rows)s::uuid[])
+  UNION ALL SELECT content FROM memory.chunks WHERE id = ANY(%(rows)s::uuid[])) AS texts (content),
+  LATERAL regexp_matches(content, %(pattern)s, 'g') AS found ORDER BY 1 LIMIT 3
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """The rows to forget by table, and rows near the selection that an operator has to know of.
+
+    ``along`` are the passages that do not match and are deleted with their page, and ``examples`` some of their texts. ``inside`` is the
+    number of rows that hold the text only inside longer words, such as ``words``, and are kept.
+    """
+
+    rows: dict[str, set[str]]
+    along: int = 0
+    examples: tuple[str, ...] = ()
+    inside: int = 0
+    words: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedForgetting:
     """A sealed plan that forgets rows for good.
 
     ``rows`` counts them by table, ``pages`` are the paths of live pages among them. ``edited`` are files in followed folders that a
     person edited since the last sync: they stay on disk and are not imported again. ``histories`` are the followed folders of these pages
-    that are in a git repository, whose history keeps the text.
+    that are in a git repository, whose history keeps the text. ``along`` counts the passages that do not match and are deleted with their
+    page; ``examples`` are some of their texts. ``inside`` counts the rows that hold the text only inside longer words, such as ``words``,
+    and are kept.
     """
 
     plan_hash: str
@@ -175,18 +208,42 @@ class PlannedForgetting:
     pages: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     histories: tuple[str, ...] = ()
+    along: int = 0
+    examples: tuple[str, ...] = ()
+    inside: int = 0
+    words: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return the plan as ``--json`` shows it."""
-        lists = {name: list(getattr(self, name)) for name in ("pages", "edited", "histories")}
-        return {"plan_hash": self.plan_hash, "rows": dict(self.rows), **lists, "message": self.sentence()}
+        lists = {name: list(getattr(self, name)) for name in ("pages", "edited", "histories", "examples", "words")}
+        counts = {"rows": dict(self.rows), "along": self.along, "inside": self.inside}
+        return {"plan_hash": self.plan_hash, **counts, **lists, "message": self.sentence()}
 
     def sentence(self) -> str:
         """State what the plan would delete, that it cannot be undone, and what still holds the text."""
         counts = ", ".join(f"{n:,} of {table}" for table, n in sorted(self.rows.items()))
-        return " ".join(
-            one for one in (f"The plan would delete {counts}.", NO_UNDO, FILES if self.pages else "", NOT_ERASED) if one
+        along = f"{along_sentence(self.along)} Examples: {_quoted(self.examples)}." if self.along else ""
+        inside = (
+            f"{counted(self.inside, 'row contains', 'rows contain')} the text only inside a longer word"
+            f"{f' ({_quoted(self.words)})' if self.words else ''} and {'is' if self.inside == 1 else 'are'} kept. "
+            "Plan with --match and that word to delete them too."
+            if self.inside
+            else ""
         )
+        files = FILES if self.pages else ""
+        return " ".join(filter(None, (f"The plan would delete {counts}.", along, inside, NO_UNDO, files, NOT_ERASED)))
+
+
+def along_sentence(count: int) -> str:
+    """State how many passages are deleted only because their page is."""
+    return (
+        f"{counted(count, 'deleted passage does', 'deleted passages do')} not match the selection: "
+        "a page that matches is deleted with all its passages."
+    )
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return ", ".join(f"“{quotable(quote(text, _QUOTED))}”" for text in texts)
 
 
 def plan_forgetting(
@@ -203,13 +260,18 @@ def plan_forgetting(
         raise Refused(f"--{by} needs at least {SHORTEST if value else 1} characters. Nothing was planned.")
     logged()  # a recall of this process is part of the plan, or is recorded after it
     pages: list[tuple[str, str, str]] = []
+    selections: list[_Selected] = []
 
     def propose(inputs: Inputs) -> Proposal:
         with store.connect("reader") as connection:
-            rows = _selected(connection, inputs.snapshot.namespace_id, by, value)
+            selected = _selected(connection, inputs.snapshot.namespace_id, by, value)
+            rows = selected.rows
             pages.extend(connection.execute(_PAGES, (sorted(rows.get("documents", ())),)).fetchall())  # type: ignore[arg-type]
+        selections.append(selected)
         mutation = erase_rows(inputs.snapshot, rows, reason)
         shown: dict[str, object] = {"selected_by": by, "undo": NO_UNDO, "still_held": NOT_ERASED}
+        if selected.along:
+            shown["along"] = along_sentence(selected.along)
         if pages:
             shown |= {"pages": len(pages), "files": FILES}
         if by in ("memory", "session"):  # an id; the text of the others is what is to be forgotten
@@ -241,6 +303,7 @@ def plan_forgetting(
         tuple(
             root for root, folder in folders.items() if any((up / ".git").exists() for up in (folder, *folder.parents))
         ),
+        *((last := selections[-1]).along, last.examples, last.inside, last.words),
     )
 
 
@@ -252,8 +315,9 @@ def _is_edited(file: Path, hash_: str) -> bool:
         return False
 
 
-def _selected(connection: Connection, scope: str, by: By, value: str) -> dict[str, set[str]]:
-    """Return the rows to forget, with all their parts, by table."""
+def _selected(connection: Connection, scope: str, by: By, value: str) -> _Selected:
+    """Return the rows to forget, with all their parts."""
+    near: defaultdict[str, set[str]] = defaultdict(set)
     chosen: defaultdict[str, set[str]] = defaultdict(set)
     asked: dict[str, Any] = {"scope": scope, "value": value, "prefix": f"{value}%" if _is_hex(value) else value}
     if by == "memory":
@@ -278,19 +342,28 @@ def _selected(connection: Connection, scope: str, by: By, value: str) -> dict[st
             names = [str(n) for (n,) in connection.execute(_NAMES, {"entities": entities}) if len(str(n)) >= SHORTEST]
             # Paths and references have "ada-moss" for "Ada Moss". The slug of one word can be an ordinary word, as "will".
             names += [slug for slug in map(slug_of, names) if "-" in slug]
-        asked["pattern"] = _pattern(names, whole=by == "entity")
+        asked["pattern"] = _pattern(names, any_case=by == "match")
         _add(chosen, connection.execute(_HOLDING, asked).fetchall())
+        if by == "match":
+            _add(near, connection.execute(_HOLDING, asked | {"pattern": f"(?i){re.escape(value)}"}).fetchall())
     memories = {"memories": sorted(chosen["memories"]), "scope": scope, "quoted": QUOTED}
     texts = [str(text) for (text,) in connection.execute(_TEXTS_OF, memories)]
     _add(chosen, connection.execute(_SAYING, {**memories, "texts": texts}).fetchall())
     flat = [(table, row) for table, rows in chosen.items() for row in rows]
+    matching = set(chosen["chunks"])
     parts = {"tables": [table for table, _ in flat], "rows": [row for _, row in flat]}
     _add(chosen, connection.execute(_PARTS, parts).fetchall())
+    inside = {row for table, rows in near.items() for row in rows - chosen[table]}
+    asked = {"rows": sorted(inside), "pattern": rf"(?i)(\w*{re.escape(value)}\w*)"}
+    words = tuple(str(word) for (word,) in connection.execute(_LONGER_WORDS, asked)) if inside else ()
     if not any(chosen.values()):
-        raise Refused(f"No stored row matches --{by}. Nothing was planned.")
+        longer = f" {len(inside):,} hold it inside a longer word only: {_quoted(words)}." if inside else ""
+        raise Refused(f"No stored row matches --{by}.{longer} Nothing was planned.")
     if (many := sum(map(len, chosen.values()))) > MOST:
         raise Refused(f"That means {many:,} rows, and one plan may forget {MOST:,}. Select fewer. Nothing was planned.")
-    return {table: rows for table, rows in chosen.items() if rows}
+    along = chosen["chunks"] - matching if by != "session" else set[str]()
+    examples = tuple(str(text) for (text,) in connection.execute(_EXAMPLES, (sorted(along),))) if along else ()
+    return _Selected({table: rows for table, rows in chosen.items() if rows}, len(along), examples, len(inside), words)
 
 
 def _add(chosen: defaultdict[str, set[str]], rows: list[Any]) -> None:
@@ -298,16 +371,32 @@ def _add(chosen: defaultdict[str, set[str]], rows: list[Any]) -> None:
         chosen[str(table)].add(str(row))
 
 
-def _pattern(texts: list[str], *, whole: bool) -> str:
-    """Return a regular expression of PostgreSQL that finds any of the texts.
+def _pattern(texts: list[str], *, any_case: bool) -> str:
+    r"""Return a regular expression of PostgreSQL that finds any of the texts as whole words.
 
-    Names are matched in their own case and as whole words, so that a person called Will is not every "will"; other texts in any case.
-    A text is also found as JSON writes it, with escaped quotation marks and line ends.
+    Names are matched in their own case, so that a person called Will is not every "will". A text is also found as JSON writes it, with
+    escaped quotation marks and line ends: the ``n`` of ``\n`` is no letter of the word that follows. Scripts without spaces between
+    words, such as Chinese or Thai, have no such boundary and are matched anywhere.
     """
-    either = "|".join(
-        sorted({re.escape(form) for text in texts for form in (text, json.dumps(text, ensure_ascii=False)[1:-1])})
+    forms = {form for text in texts for form in (text, json.dumps(text, ensure_ascii=False)[1:-1])}
+    bounded = (
+        f"{_BEGINS if _is_spaced(form[0]) else ''}{re.escape(form)}{_ENDS if _is_spaced(form[-1]) else ''}"
+        for form in sorted(forms)
     )
-    return rf"(?<!\w)({either})(?!\w)" if whole else f"(?i)({either})"
+    return f"{'(?i)' if any_case else ''}({'|'.join(bounded)})"
+
+
+_BEGINS: Final = r"(?:(?<!\w)|(?<=\\[bfnrt]))"
+_ENDS: Final = r"(?!\w)"
+_UNSPACED: Final = re.compile(
+    "[\u0e00-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""Letters next to which a word can begin or end: Thai to Burmese, Khmer, Chinese, Japanese, and Korean with its particles."""
+
+
+def _is_spaced(character: str) -> bool:
+    """Return whether a character is part of words that a script separates."""
+    return (character.isalnum() or character == "_") and _UNSPACED.match(character) is None
 
 
 def _is_hex(value: str) -> bool:

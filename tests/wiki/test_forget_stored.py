@@ -418,3 +418,48 @@ def test_forget_text_includes_a_recall_that_this_process_is_still_logging(
     forget(acme, "match", MARKER)
     logged()
     assert holding(acme, MARKER) == {}
+
+
+def test_match_of_a_word_keeps_rows_with_longer_words_and_reports_them(store: Store, tmp_path: Path) -> None:
+    rows = [message(1, "Tom has the boat key."), message(2, "The ferry leaves tomorrow at seven.")]
+    path = tmp_path / "memories.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with store.connect("owner") as connection:
+        import_memories(connection, path, embedder=OfflineEmbedder(), namespace="acme")
+    with pytest.raises(Refused, match="inside a longer word only: “tomorrow”"):
+        plan_forgetting(store, "acme", "match", "omorro")
+    done = plan_forgetting(store, "acme", "match", "tom")
+    assert (done.rows["memories"], done.words) == (1, ("tomorrow",))
+    assert "2 rows contain the text only inside a longer word (“tomorrow”) and are kept" in done.sentence()
+
+
+@pytest.mark.parametrize(
+    ("text", "stored", "found"),
+    [
+        ("Tom", "tom, come here", True),
+        ("Tom", "Tomorrow", False),
+        ("Tom", r'{"text": "First.\nTom"}', True),
+        ("Jörg", "jörgen", False),
+        ("田中", "田中さん", True),
+        ("@tom", "write@tom", True),
+    ],
+)
+def test_match_uses_the_word_boundaries_of_the_script(store: Store, text: str, stored: str, found: bool) -> None:
+    pattern = forget_stored._pattern([text], any_case=True)  # pyright: ignore[reportPrivateUsage]
+    assert ask(store, "SELECT %s ~ %s", stored, pattern) == [(found,)]
+
+
+def test_page_that_names_an_entity_reports_passages_deleted_without_the_name(acme: Store) -> None:
+    name = f"Ada {MARKER}"
+    ferry = "\n\n".join("The ferry is blue and leaves at nine.\n" * 60 for _ in range(4))
+    content = f"# Keys\n\n{name} keeps the key.\n\n# Ferry\n\n{ferry}"
+    put(acme, target="notes/keys.md", content=content, frontmatter={"title": "Keys", "type": "note"})
+    done = plan_forgetting(acme, "acme", "match", name)
+    assert done.along >= 1
+    assert "The ferry is blue" in str(done.examples)
+    along = "not match the selection: a page that matches is deleted with all its passages."
+    assert done.sentence().index(along) < done.sentence().index("cannot be undone")
+    ((summary,),) = ask(acme, "SELECT summary::text FROM night.plans WHERE plan_hash = %s", done.plan_hash)
+    assert along in " ".join(str(summary).split())
+    assert "Nothing is lost" not in str(summary)
+    assert "deleted for good with all statements" in str(summary)

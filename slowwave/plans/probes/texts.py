@@ -68,13 +68,15 @@ class LostTerm(NamedTuple):
 class SpecificsProbe:
     """The specifics in ``items`` merges and new texts: ``terms`` before, of which ``lost`` are not reachable, sorted.
 
-    ``asked`` is what review items would lose that are in review for another reason as well.
+    ``asked`` is what review items would lose that are in review for another reason as well. ``erased`` is the number of rows that the
+    items delete for good.
     """
 
     items: int
     terms: int
     lost: tuple[LostTerm, ...]
     asked: tuple[LostTerm, ...] = ()
+    erased: int = 0
 
     @property
     def passed(self) -> bool:
@@ -109,14 +111,17 @@ class SpecificsProbe:
             if self.asked
             else ""
         )
-        if not self.items:
-            return f"Nothing is lost: no item absorbs or rewords a row.{also}"
-        if not self.terms:
-            return f"Nothing is lost: {touched} hold no number, date, name, negation or condition.{also}"
-        if self.passed:
-            return (
-                f"Nothing is lost: {f'{looked} stays' if self.terms == 1 else f'all of {looked} stay'} reachable.{also}"
+        if self.erased:
+            also = (
+                f"{also} {counted(self.erased, 'row is', 'rows are')} deleted for good, with all that only they state."
             )
+        kept = "In all other rows nothing is lost" if self.erased else "Nothing is lost"
+        if not self.items:
+            return f"{kept}: no item absorbs or rewords a row.{also}"
+        if not self.terms:
+            return f"{kept}: {touched} hold no number, date, name, negation or condition.{also}"
+        if self.passed:
+            return f"{kept}: {f'{looked} stays' if self.terms == 1 else f'all of {looked} stay'} reachable.{also}"
         return (
             f"{len(self.lost):,} of {looked} would no longer be reachable. "
             f"{counted(len(self.items_losing()), 'item goes', 'items go')} to review: look at what each would lose.{also}"
@@ -139,7 +144,8 @@ def specifics_probe(before: Snapshot, after: Snapshot, items: Sequence[Item]) ->
         count, gone = _look(before, after, table, found, read)
         terms += count
         lost += gone
-    return SpecificsProbe(sum(map(len, merges.values())), terms, tuple(sorted(lost)))
+    gone_for_good = sum(len(erased(item.mutation)) for item in items)
+    return SpecificsProbe(sum(map(len, merges.values())), terms, tuple(sorted(lost)), erased=gone_for_good)
 
 
 def with_reviews(
@@ -360,7 +366,8 @@ class StatementsProbe:
     """The statements of ``rows`` that are retired or reworded.
 
     Of ``statements``, ``replaced`` were replaced by a contradicting one, ``forgotten`` remain only in archived rows, and ``lost`` are no
-    longer made for another reason; the last two are sorted.
+    longer made for another reason; the last two are sorted. ``erased`` memories and passages are deleted for good and not compared;
+    ``along`` states why other passages are among them.
     """
 
     rows: int = 0
@@ -368,6 +375,8 @@ class StatementsProbe:
     replaced: int = 0
     forgotten: tuple[LostStatement, ...] = ()
     lost: tuple[LostStatement, ...] = ()
+    erased: int = 0
+    along: tuple[str, ...] = ()
 
     @property
     def kept(self) -> int:
@@ -396,8 +405,16 @@ class StatementsProbe:
 
     def sentence(self) -> str:
         """Return sentences for an operator."""
+        deleted = (
+            f" {counted(self.erased, 'memory or passage is', 'memories and passages are')} deleted for good with all statements."
+            if self.erased
+            else ""
+        )
+        also = " ".join((deleted, *self.along))
         if not self.statements:
-            return "No statement of a memory or passage is retired or reworded."
+            return (
+                f"No statement of {'another' if self.erased else 'a'} memory or passage is retired or reworded.{also}"
+            )
         rows = counted(self.rows, "memory or passage", "memories and passages")
         apart = [
             counted(count, one, many)
@@ -412,7 +429,7 @@ class StatementsProbe:
             f"{self.kept:,} of {counted(self.statements, 'statement')} ({self.share:.1%}) of {rows} that the plan retires or rewords "
             f"{'is' if self.kept == 1 else 'are'} still in memory"
         )
-        return f"{'; '.join([summary, ', '.join(apart)] if apart else [summary])}."
+        return f"{'; '.join([summary, ', '.join(apart)] if apart else [summary])}.{also}"
 
 
 def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = ()) -> StatementsProbe:
@@ -424,9 +441,12 @@ def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = 
     over the live texts follows.
     """
     items = list(items)
-    touched = _touched(before, after, {row for item in items for _, row in erased(item.mutation)})
+    gone_for_good = {row: table for item in items for table, row in erased(item.mutation)}
+    touched = _touched(before, after, gone_for_good.keys())
+    deleted = sum(table in ("memories", "chunks") for table in gone_for_good.values())
+    along = tuple(str(why) for item in items if erased(item.mutation) and (why := item.evidence.get("along")))
     if not touched:
-        return StatementsProbe()
+        return StatementsProbe(erased=deleted, along=along)
     standing = _TextsAfter(before, after, touched, won_against(items))
     count, missing, replaced = 0, list[tuple[str, str]](), 0
     keys: dict[str, str] = {}
@@ -450,7 +470,7 @@ def statements_probe(before: Snapshot, after: Snapshot, items: Iterable[Item] = 
         tuple(sorted(LostStatement(of.get(id_, ""), id_, s) for id_, s in gone if (id_ in archived) is held))
         for held in (False, True)
     )
-    return StatementsProbe(len(touched), count, replaced, forgotten, lost)
+    return StatementsProbe(len(touched), count, replaced, forgotten, lost, deleted, along)
 
 
 def statements(text: str) -> list[str]:

@@ -392,7 +392,10 @@ def diff(
     items: Items = None,
     every: Annotated[
         bool,
-        typer.Option("--all", help="Print every cell, including timestamps, counters and writes to a connected store."),
+        typer.Option(
+            "--all",
+            help="Print every cell and deleted text, including timestamps, counters and writes to a connected store.",
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -433,7 +436,9 @@ def diff(
         if item.id in forged:
             print_writing(unexplained_lines(item.id, forged[item.id]), indent=2)
         if item.mutation.kind in KINDS:
-            print_writing(writing(item.mutation, texts), indent=2)
+            if along := item.evidence.get("along"):
+                say(str(along), indent=2)
+            print_writing(writing(item.mutation, texts, every=every), indent=2)
         elif not every:
             changed = row_changes(item, names, stored.status)
             hidden += changed.hidden

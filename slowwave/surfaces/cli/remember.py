@@ -125,7 +125,7 @@ def forget(
         ),
     ] = "",
     match: Annotated[
-        str, typer.Option(help="Plan to delete all rows and pages that hold this text, in any case.")
+        str, typer.Option(help="Plan to delete all rows and pages that hold this text as whole words, in any case.")
     ] = "",
     statement: Annotated[str, typer.Option(help="Only claims with this statement.")] = "",
     kind: Annotated[str, typer.Option(help="Only this kind; note means all of them.")] = "note",
@@ -195,7 +195,7 @@ def _plan_forgetting(namespace: str, by: Selector, value: str, *, reason: str, j
     for folder in done.histories:
         say(f"{plain(folder)} is in a git repository, and its history keeps the pages.", indent=2)
     plan = f"{argument(namespace)} {done.plan_hash[:12]}"
-    suggest("Every row", f"{program()} plans diff {plan}")
+    suggest("Every row", f"{program()} plans diff {plan} --all")
     suggest("Approve it", f"{program()} plans approve {argument(namespace)} {done.plan_hash[:12]} --by NAME")
 
 

@@ -101,7 +101,7 @@ def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
         for r in results:
             say(f"Run {r.run_id} {r.state}: {items_text(r.counts)}.")
             _show_failed(namespace, r)
-        suggest_undo([r.run_id for r in results if r.counts.get("applied")])
+        _suggest_undo(store, [r for r in results if r.counts.get("applied")])
         _suggest_next(store, namespace)
     if any(r.state == "cancelled" or r.failed for r in results):
         raise typer.Exit(1)
@@ -123,9 +123,25 @@ def _show_failed(namespace: str, result: ApplyResult) -> None:
         )
 
 
-def suggest_undo(runs: Sequence[str]) -> None:
-    """Print the commands that undo runs, the last run first, because later changes can depend on earlier ones."""
-    commands = [f"{program()} undo {run}" for run in reversed(runs)]
+def _suggest_undo(store: Store, results: Sequence[ApplyResult]) -> None:
+    """Print the commands that undo runs, the last run first, because later changes can depend on earlier ones.
+
+    A run that deleted rows for good has no such command.
+    """
+    from slowwave.night.undo import find_erasing_items
+
+    with store.connect("reader") as connection:
+        erasing = {r.run_id: len(find_erasing_items(connection, r.run_id)) for r in results}
+    for r in results:
+        if many := erasing[r.run_id]:
+            those = f"{counted(many, 'item')} of run {r.run_id} deleted rows for good and cannot be undone."
+            others = r.counts["applied"] > many
+            say(
+                f"{those} To undo its other items, name them: `{program()} undo {r.run_id} --items ITEM`."
+                if others
+                else those
+            )
+    commands = [f"{program()} undo {r.run_id}" for r in reversed(results) if not erasing[r.run_id]]
     if commands:
         every = f"Undo all {len(commands):,} runs, last one first"
         suggest(every if len(commands) > 1 else "Undo it", *commands)

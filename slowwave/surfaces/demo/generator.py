@@ -75,7 +75,6 @@ class Ground:
             "invalidated_at": None,
         }
         self.rows["chunks"].append(row)
-        self.page["content"] += ("\n" if self.page["content"] else "") + row["content"]
         return row["id"]
 
     def _edge(

@@ -217,7 +217,6 @@ class _Scribe:
             "invalidated_at": document["invalidated_at"],
         }
         self.script.chunks.append(row)
-        document["content"] += ("\n" if document["content"] else "") + text
         for figure in figures:
             figure.mention(row["id"], document["id"])
         return row["id"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,23 @@ def test_forget_text_lists_the_pages_that_the_plan_deletes(acme: Store, run: Run
     assert "cannot be undone" in out
     code, out, _ = run("plans", "diff", "acme", asked["plan_hash"][:12])
     assert (code, "people/ada.md" in out, page in out) == (0, True, True)
+
+
+def test_diff_and_apply_of_a_large_erasure_list_all_and_offer_no_undo(run: Run, store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "memories.jsonl"
+    rows = [{"id": f"m{n}", "text": f"Ada Moss has boat number {n}."} for n in range(100, 160)]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert run("import", "memories", str(file), "--namespace", "acme")[0] == 0
+    out = " ".join(run("forget", "acme", "--match", "ada moss")[1].split())
+    (hash_,) = re.findall(r"plans diff acme (\w+) --all", out)
+    assert "more lines" in run("plans", "diff", "acme", hash_)[1]
+    shown = run("plans", "diff", "acme", hash_, "--all")[1]
+    assert "more lines" not in shown
+    assert all(f"boat number {n}." in shown for n in range(100, 160))
+    shown = " ".join(run("plans", "show", "acme", hash_)[1].split())
+    assert "Nothing is lost" not in shown
+    assert re.search(r"\d+ rows are deleted for good", shown)
+    assert run("plans", "approve", "acme", hash_, "--by", "mara", "--force", "--note", "Asked.")[0] == 0
+    applied = run("apply", "acme")[1]
+    assert "deleted rows for good and cannot be undone" in " ".join(applied.split())
+    assert "slowwave undo" not in applied

@@ -456,3 +456,8 @@ def test_importing_the_demo_loads_no_data_frames() -> None:
     code = "import sys, slowwave.surfaces.demo; print([m for m in ('pandas', 'duckdb', 'dagster') if m in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
+
+
+def test_documents_of_the_demo_hold_no_second_copy_of_their_passages(demo: DemoNamespace) -> None:
+    """As in an import: else forgetting one person deletes each document that mentions her, with all passages."""
+    assert {row["content"] for row in demo.rows["documents"]} == {""}
