@@ -10,7 +10,16 @@ from itertools import product
 from typing import Final, Literal, NamedTuple
 
 from slowwave.text.exclusions import Exclusion, exclusion, is_a, relations
-from slowwave.text.figures import Relation, is_strong, misspells, parse, parts_of, relate, relate_identifiers
+from slowwave.text.figures import (
+    Relation,
+    is_strong,
+    join_thousands,
+    misspells,
+    parse,
+    parts_of,
+    relate,
+    relate_identifiers,
+)
 from slowwave.text.opposites import opposites
 from slowwave.text.sameness_words import PERSONS, TURNS
 from slowwave.text.specifics import Specifics, specifics
@@ -579,7 +588,7 @@ def find(pairs: Iterable[tuple[str, str]]) -> list[Kind | None]:
 
 @lru_cache(maxsize=_READ)
 def _kind(a: str, b: str) -> Kind | None:
-    a, b = a[:_LONGEST], b[:_LONGEST]
+    a, b = join_thousands(a[:_LONGEST]), join_thousands(b[:_LONGEST])
     if fold(a) == fold(b):
         return None
     one, two = (_read(a), _read(b)) if a <= b else (_read(b), _read(a))

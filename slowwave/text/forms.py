@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from slowwave.text.figures import MONTHS
+from slowwave.text.figures import MONTHS, join_thousands
 from slowwave.text.tokens import fold
 from slowwave.text.words import CARDINALS, TENS, words_of
 
@@ -35,7 +35,8 @@ def standard_form(text: str) -> str:
     text = _DAY_FIRST.sub(lambda m: _day(m[0], m[1], MONTHS[m[2].lower()], m[3]), text)
     text = _MONTH_FIRST.sub(lambda m: _day(m[0], m[2], MONTHS[m[1].lower()], m[3]), text)
     text = _CLOCK.sub(_clock, text)
-    text = _THOUSANDS.sub("", text)
+    text = _THOUSANDS.sub("", join_thousands(text))
+    text = _MONEY_FIRST.sub(lambda m: _CURRENCIES[m[1].lower()], text)
     text = _MONEY.sub(lambda m: f"{_CURRENCIES[m[2].lower()]}{m[1]}", text)
     text = _UNIT.sub(lambda m: f"{m[1]} {_UNITS[m[2].lower()]}", text)
     return _PER.sub(lambda m: f" per {_PERIODS.get(m[1].lower(), m[1])}", text)
@@ -47,7 +48,7 @@ def figures_of(text: str) -> str:
     Time: linear, a few µs.
     """
     found: list[str] = []
-    for match in _FIGURE.finditer(_THOUSANDS.sub("", text) if "," in text else text):
+    for match in _FIGURE.finditer(_THOUSANDS.sub("", join_thousands(text))):
         hour, minute, half, digits, month, *words = match.groups()
         if hour:
             found += (str(int(hour) % 12 + 12 * (half in "pP")), str(int(minute or 0)))
@@ -115,6 +116,7 @@ _MONTH_FIRST: Final = re.compile(
 _CLOCK: Final = re.compile(r"(?<![\w.:])(\d{1,2})(?::(\d{2}))? ?([ap])(?:m\b|\.m\.)", re.IGNORECASE)
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _CURRENCIES: Final = {"€": "€", "eur": "€", "euro": "€", "euros": "€", "$": "$", "usd": "$", "£": "£", "gbp": "£"}
+_MONEY_FIRST: Final = re.compile(r"(?<![\w.,])(?<!\d )(€|\$|£|eur|usd|gbp) ?(?=\d)", re.IGNORECASE)
 _MONEY: Final = re.compile(
     r"(?<![\w.,$€£-])(\d+(?:\.\d+)?) ?(€|\$|£|eur|euros?|usd|gbp)(?![\w'-])",
     re.IGNORECASE,

@@ -85,6 +85,8 @@ def test_statements_that_exclude_each_other(a: str, b: str, expected: str) -> No
             "The library of Delft is closed on public holidays in winter",
             "The library of Delft is not open on public holidays in winter",
         ),
+        ("The travel budget is EUR 5,000.", "The travel budget is 5 000 €."),
+        ("The codes are 5 000, 6 and 7.", "The codes are 5,000, 6 and 7."),
     ],
 )
 def test_what_completes_a_statement_is_no_contradiction(a: str, b: str) -> None:

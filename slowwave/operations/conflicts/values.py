@@ -32,6 +32,7 @@ from slowwave.text.clauses import stem_of
 from slowwave.text.frames import LONGEST, Framed, beginnings, other_value, read_framed, relation_of
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
+from slowwave.text.specifics import specifics
 from slowwave.text.subjects import PROGRAMS, is_present
 from slowwave.text.words import GRAMMAR
 
@@ -90,7 +91,7 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     rows = _fold(memories)
     rows = _fold(memories.filter(pa.array(np.isin(rows.of, _comparable(rows)))).combine_chunks())
     statements = _Statements.from_rows(rows)
-    pairs = [*_framed(statements), *_aligned(statements, listed)]
+    pairs = [p for p in (*_framed(statements), *_aligned(statements, listed)) if not _have_equal_figures(p)]
     once = {(min(p.one, p.two), max(p.one, p.two)): p for p in reversed(pairs)}
     return opposed(rows, statements.texts, statements.when, list(once.values()))
 
@@ -211,6 +212,12 @@ def _framed(statements: _Statements) -> Iterator[OpposedPair]:
                 values[block, value.frame] |= {n, m}
     many = {relation_of(frame) for (_, frame), members in values.items() if _takes_many(members, statements.when)}
     yield from (pair for pair, frame in found if relation_of(frame) not in many)
+
+
+def _have_equal_figures(pair: OpposedPair) -> bool:
+    """Return whether the sentences of a pair give the same figures in another form ("EUR 5,000" and "5 000 €")."""
+    one, two = (found.figures() | found.identifiers for found in map(specifics, pair.sentences))
+    return pair.reason == "number" and bool(one) and one == two
 
 
 def _takes_many(statements: Iterable[int], when: Sequence[int]) -> bool:

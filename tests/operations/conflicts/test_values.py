@@ -84,6 +84,13 @@ def test_a_relation_with_several_values_on_one_day_takes_many() -> None:
     assert not found(*served, *barge)
 
 
+@pytest.mark.parametrize("amount", ["5 000 €", "5\u202f000 euros", "€5,000"])
+def test_an_equal_amount_in_another_form_is_no_other_value(amount: str) -> None:
+    first = note("The travel budget is €5,000." if "euros" in amount else "The travel budget is EUR 5,000.")
+    assert not found(first, note(f"The travel budget is {amount}.", 3))
+    assert pairs(note("The travel budget is €4,000."), note("The travel budget is €5,000.", 3)) == FIRST
+
+
 def test_news_in_other_words_are_asked_about_if_only_one_statement_can_be_meant() -> None:
     news = note("Project Reed has been handed to Otto Berg.", 5)
     lead = note("The lead of Project Reed is Ida Holm.", 1)
