@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -40,6 +41,24 @@ def standard_form(text: str) -> str:
     text = _MONEY.sub(lambda m: f"{_CURRENCIES[m[2].lower()]}{m[1]}", text)
     text = _UNIT.sub(lambda m: f"{m[1]} {_UNITS[m[2].lower()]}", text)
     return _PER.sub(lambda m: f" per {_PERIODS.get(m[1].lower(), m[1])}", text)
+
+
+def count_unusual_words(texts: Sequence[str]) -> list[int]:
+    """Count for texts of equal words how many words of each are written otherwise than in most of the texts.
+
+    Of two equally common forms the one with some capital letters is better ("Fridays" than "fridays", "Acme" than "ACME"). All words of
+    a text in capital letters count, unless all texts are written so.
+    """
+    words = [_WRITTEN.findall(text) for text in texts]
+    quiet = [found for text, found in zip(texts, words, strict=True) if not text.isupper()]
+    uses = Counter(word for found in quiet or words for word in found)
+    best = {
+        word.casefold(): word for word in sorted(uses, key=lambda w: (uses[w], not w.isupper(), not w.islower(), w))
+    }
+    return [
+        len(found) if quiet and text.isupper() else sum(best[word.casefold()] != word for word in found)
+        for text, found in zip(texts, words, strict=True)
+    ]
 
 
 def figures_of(text: str) -> str:
@@ -103,6 +122,7 @@ _CONTRACTIONS: Final = tuple(
 _COUNTS: Final = {word: n for word, n in CARDINALS.items() if n > 1} | {"twice": 2}
 _VALUES: Final = CARDINALS | TENS | _COUNTS
 _ONES: Final = "|".join(word for word, n in CARDINALS.items() if 0 < n < 10)
+_WRITTEN: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _NUMBER: Final = rf"\b(?:({'|'.join(TENS)})(?:[ -]({_ONES})(?!\w))?|({'|'.join(_COUNTS)}))\b"
 _DIGIT: Final = re.compile(r"\d")
 _NAMES: Final = {n: name.capitalize() for name, n in reversed(MONTHS.items())}
