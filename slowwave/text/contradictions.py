@@ -565,9 +565,9 @@ _TURNED: Final = frozenset(TURNS) | NEGATIONS | DENIALS
 # counts: its denials, its definition of the subject, its numbers and dates. A statement that says more or something else complements the
 # other and does not contradict it. The caller must know which statements are about one subject.
 
-Kind = Literal["number", "date", "polarity", "object"]
-"""Number: quantities, versions, ordinals or codes. Date: days and times. Polarity: a denial, or terms that exclude each other. Object:
-another name or thing in the same place, or another nature."""
+Kind = Literal["number", "date", "time", "polarity", "object"]
+"""Number: quantities, versions, ordinals or codes. Date: days, also with times. Time: times of day. Polarity: a denial, or terms that
+exclude each other. Object: another name or thing in the same place, or another nature."""
 
 _LONGEST: Final = 2_000  # maximum length in characters of a text
 _READ: Final = 4_096
@@ -651,7 +651,7 @@ def _figures(a: _Text, b: _Text) -> Kind | None:
     if found is None or found.degree != "conflict" or _denies_another_figure(a, b):
         return None
     if found.about == "figures":
-        kind = _sort(a.specifics, b.specifics)
+        kind = kind_of_figures(a.specifics, b.specifics)
         return None if kind == "number" and a.bounded != b.bounded else kind
     if found.about in ("identifiers", "letters"):
         return "number"
@@ -695,10 +695,10 @@ def _turned(a: _Text, b: _Text) -> bool:
     return any(not own.isdisjoint(clause) for clause in a.denied)
 
 
-def _sort(a: Specifics, b: Specifics) -> Kind:
-    """Return ``date`` if all figures that differ are days and times, else ``number``."""
-    apart = a.figures() ^ b.figures()
-    return "date" if apart and all(parse(f).sort in ("date", "time") for f in apart) else "number"
+def kind_of_figures(a: Specifics, b: Specifics) -> Kind:
+    """Return ``time`` if all figures that differ are times of day, ``date`` if they are days and times, else ``number``."""
+    sorts = {parse(figure).sort for figure in a.figures() ^ b.figures()}
+    return "time" if sorts == {"time"} else "date" if sorts and sorts <= {"date", "time"} else "number"
 
 
 def _negations(a: _Text, b: _Text) -> Kind | None:

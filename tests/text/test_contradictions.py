@@ -25,7 +25,7 @@ def kind(a: str, b: str) -> str | None:
         ("20 metres per second", "17 metres per second", "number"),
         ("The berth takes 40 tonnes a call.", "The berth takes 90 tonnes a call.", "number"),
         ("At most 40 tonnes of fuel a call.", "At most 90 tonnes of fuel a call.", "number"),
-        ("04:30", "05:15", "date"),
+        ("04:30", "05:15", "time"),
         ("The contract runs until 2027-03-31.", "The contract runs until 2027-09-30.", "date"),
         ("always", "never", "polarity"),
         ("true", "false", "polarity"),
@@ -94,6 +94,19 @@ def test_what_completes_a_statement_is_no_contradiction(a: str, b: str) -> None:
     assert kind(a, b) is None
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("The office closes at 18:00.", "The office closes at 19:00.", "time"),
+        ("Standup is at 09:15.", "Standup moved to 09:30.", "time"),
+        ("The lease ends on 2026-05-01.", "The lease ends on 2027-05-01.", "date"),
+        ("The lease ends on 2026-05-01 at 18:00.", "The lease ends on 2027-05-01 at 19:00.", "date"),
+    ],
+)
+def test_find_other_times_of_day_are_no_other_dates(one: str, other: str, expected: str) -> None:
+    assert kind(one, other) == expected
+
+
 def test_many_pairs_at_once_keep_their_order() -> None:
     """One answer a pair."""
     assert find([("yes", "no"), ("a", "a"), ("5 km", "6 km")]) == ["polarity", None, "number"]
@@ -142,7 +155,7 @@ def test_find_negation_with_another_figure_is_no_contradiction(one: str, other: 
     [
         ("She signed her contract in 2014.", "She did not sign her contract in 2014.", "polarity"),
         ("She signed her contract.", "She did not sign her contract in 2018.", "polarity"),
-        ("The shop opens at 8:00.", "The shop does not open until 9:00.", "date"),
+        ("The shop opens at 8:00.", "The shop does not open until 9:00.", "time"),
         ("The kiln holds 40 pots.", "The kiln holds 60 pots and does not smoke.", "number"),
     ],
 )

@@ -34,7 +34,7 @@ from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
-from slowwave.text.contradictions import Kind, difference, find
+from slowwave.text.contradictions import Kind, difference, find, kind_of_figures
 from slowwave.text.dates import BESIDE
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching, rewritten
@@ -307,7 +307,8 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
         if told and (new or find([(one, two)]) != [None]):
             evidence: dict[str, object] = {"rule": "figures", "similarity": round(float(cosine[k]), 4)}
             evidence["replaces" if new and named[a] == named[b] else "doubtful"] = True
-            found.append((min(a, b), max(a, b), "number", evidence))
+            kind = kind_of_figures(read(a), read(b))
+            found.append((min(a, b), max(a, b), "time" if kind == "time" else "number", evidence))
     return conflicts_of(rows, "memories", found)
 
 

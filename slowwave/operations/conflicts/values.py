@@ -29,6 +29,7 @@ from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.alignment import OtherStatedValue, StatedClause, other_stated_value, read_stated, withdrawn
 from slowwave.text.clauses import stem_of
+from slowwave.text.contradictions import Kind, kind_of_figures
 from slowwave.text.frames import LONGEST, Framed, beginnings, other_value, read_framed, relation_of
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
@@ -207,11 +208,15 @@ def _framed(statements: _Statements) -> Iterator[OpposedPair]:
             if n == m or (notes and statements.kinds[n] != statements.kinds[m]):
                 continue
             if (value := other_value(framed, other)) is not None:
-                pair = OpposedPair("frame", n, m, (one, two), "number" if value.figures else "object")
+                pair = OpposedPair("frame", n, m, (one, two), _reason(one, two) if value.figures else "object")
                 found.append((pair, value.frame))
                 values[block, value.frame] |= {n, m}
     many = {relation_of(frame) for (_, frame), members in values.items() if _takes_many(members, statements.when)}
     yield from (pair for pair, frame in found if relation_of(frame) not in many)
+
+
+def _reason(one: str, two: str) -> Kind:
+    return "time" if kind_of_figures(specifics(one), specifics(two)) == "time" else "number"
 
 
 def _have_equal_figures(pair: OpposedPair) -> bool:
@@ -301,5 +306,11 @@ def _latest(found: Sequence[_Aligned], statements: _Statements) -> Iterator[Oppo
         kept = sorted(sure or some, key=lambda one: (-statements.when[one.earlier.statement], one.earlier.statement))
         for one in kept[:_EARLIER]:
             sentences = (one.later.clause.sentence, one.earlier.clause.sentence)
-            reason = "number" if one.value.figures else "polarity" if one.later.clause.marker == "over" else "object"
+            reason = (
+                _reason(*sentences)
+                if one.value.figures
+                else "polarity"
+                if one.later.clause.marker == "over"
+                else "object"
+            )
             yield OpposedPair("aligned", one.later.statement, one.earlier.statement, sentences, reason)

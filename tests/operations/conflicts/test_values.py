@@ -10,7 +10,7 @@ from slowwave.operations.conflicts.decide import decide, read_sides
 from slowwave.operations.conflicts.find import ended_statements, find_conflicts
 from slowwave.operations.conflicts.rows import Tally
 from slowwave.operations.conflicts.values import value_conflicts
-from slowwave.plans.questions import Conflict
+from slowwave.plans.questions import REASONS, Conflict
 from slowwave.store.settings import Settings
 from tests.operations.conflicts.test_frames import memory as note
 from tests.operations.conflicts.test_frames import world
@@ -89,6 +89,11 @@ def test_an_equal_amount_in_another_form_is_no_other_value(amount: str) -> None:
     first = note("The travel budget is €5,000." if "euros" in amount else "The travel budget is EUR 5,000.")
     assert not found(first, note(f"The travel budget is {amount}.", 3))
     assert pairs(note("The travel budget is €4,000."), note("The travel budget is €5,000.", 3)) == FIRST
+
+
+def test_other_times_of_day_are_no_other_numbers() -> None:
+    (conflict,) = found(note("The tide gate closes at 18:00."), note("The tide gate closes at 19:00.", 3))
+    assert (conflict.reason, REASONS[conflict.reason]) == ("time", "state different times")
 
 
 def test_news_in_other_words_are_asked_about_if_only_one_statement_can_be_meant() -> None:
