@@ -866,7 +866,7 @@ def _heads(words: Sequence[str]) -> Iterator[str]:
 _LIKE: Final = 3  # leading letters that two spellings of a name share
 _PREFERS: Final = words_of("prefer prefers preferred")
 _NAMED: Final = re.compile(
-    r"(?P<says>[^,;.!?\n]{1,40}?\b(?:(?:live|lives|living|based|born|raised) in|(?:work|works|working) (?:at|for)"
+    r"(?P<says>[^,;.!?\n]{1,40}?\b(?:(?:live|lives|living|based|born|raised) in|(?:work|works|working) (?:at|for|from)"
     r"|(?:is|was|am) (?:called|named)"
     r"|name is|married to|engaged to|hometown is|capital is))"
     r" (?P<name>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,3})(?: now| currently)?[.!]?\s*$"

@@ -26,6 +26,9 @@ def kind(a: str, b: str) -> str | None:
         ("The berth takes 40 tonnes a call.", "The berth takes 90 tonnes a call.", "number"),
         ("At most 40 tonnes of fuel a call.", "At most 90 tonnes of fuel a call.", "number"),
         ("04:30", "05:15", "time"),
+        ("Deploys happen on Tuesdays.", "Deploys happen on Thursdays.", "polarity"),
+        ("Deploys happen on Tuesdays.", "Deploys happen on Thursday.", "polarity"),
+        ("Tom Okafor works from Lagos.", "Tom Okafor works from Berlin.", "object"),
         ("The contract runs until 2027-03-31.", "The contract runs until 2027-09-30.", "date"),
         ("always", "never", "polarity"),
         ("true", "false", "polarity"),
@@ -86,6 +89,7 @@ def test_statements_that_exclude_each_other(a: str, b: str, expected: str) -> No
             "The library of Delft is not open on public holidays in winter",
         ),
         ("The travel budget is EUR 5,000.", "The travel budget is 5 000 €."),
+        ("Yoga is on Mondays and Fridays.", "Yoga is on Mondays."),
         ("The codes are 5 000, 6 and 7.", "The codes are 5,000, 6 and 7."),
     ],
 )
