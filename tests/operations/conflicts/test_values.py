@@ -91,6 +91,16 @@ def test_an_equal_amount_in_another_form_is_no_other_value(amount: str) -> None:
     assert pairs(note("The travel budget is €4,000."), note("The travel budget is €5,000.", 3)) == FIRST
 
 
+@pytest.mark.parametrize("day", [0, 3])
+def test_other_weekdays_are_asked_about_also_in_notes_of_one_day(day: int) -> None:
+    tuesdays = note("Deploys happen on Tuesdays.")
+    (conflict,) = found(tuesdays, note("Deploys happen on Thursdays.", day))
+    assert (conflict.reason, conflict.doubtful) == ("polarity", True)
+    assert not found(tuesdays, note("Backups happen on Thursdays.", day))
+    assert not found(tuesdays, note("Deploys happen on Tuesdays and Thursdays.", day))
+    assert not found(tuesdays, note("Deploys happen on Thursdays."), note("Deploys happen on Fridays."))
+
+
 def test_other_times_of_day_are_no_other_numbers() -> None:
     (conflict,) = found(note("The tide gate closes at 18:00."), note("The tide gate closes at 19:00.", 3))
     assert (conflict.reason, REASONS[conflict.reason]) == ("time", "state different times")
