@@ -458,17 +458,19 @@ def state_change(mutation: Mutation) -> str:
     return f"No search returns it any more (state {states[0].seen} → {states[0].value}). It stays stored."
 
 
-def foreign_end(mutation: Mutation, ended: Sequence[Row], who: str) -> str:
-    """Describe what becomes of rows that end in a connected folder or table; empty for a store of Slowwave's own."""
+def foreign_end(mutation: Mutation, ended: Sequence[Row], who: str, *, placed: bool = True) -> str:
+    """Describe what becomes of rows that end in a connected folder or table; empty for a store of Slowwave's own.
+
+    With ``placed`` the sentence names the places of the rows in their files.
+    """
     stored, places = (
         mutation.physical,
         [row.external_id for row in ended if row.external_id and is_place(row.external_id)],
     )
     if places:
         more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
-        return (
-            f"{who} leaves its file ({places[0]}{more}), and no search returns it. `slowwave undo` puts it back there."
-        )
+        place = f" ({places[0]}{more})" if placed else ""
+        return f"{who} leaves its file{place}, and no search returns it. `slowwave undo` puts it back there."
     if stored and stored.deletes:
         return f"{who} is deleted from the connected store. `slowwave undo` puts it back."
     if stored:

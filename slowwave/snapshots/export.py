@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes.util
+import hashlib
 import io
 import time
 import uuid
@@ -28,10 +29,10 @@ from slowwave.errors import SnapshotError
 from slowwave.snapshots.files import let_go
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, UnreadableRow, Vectors, arrow_schema
 from slowwave.store.connect import Store
-from slowwave.store.doctor import CHECKED, checked_columns
+from slowwave.store.doctor import CHECKED, checked_columns, digest
 from slowwave.store.logins import Connection
-from slowwave.store.namespaces import unknown_namespace
-from slowwave.store.tables import VECTORS
+from slowwave.store.namespaces import namespace_id, unknown_namespace
+from slowwave.store.tables import EXPORTED, VECTORS
 
 # Export of a namespace from PostgreSQL: one REPEATABLE READ transaction, one COPY per table, directly into Arrow.
 #
@@ -42,6 +43,7 @@ from slowwave.store.tables import VECTORS
 
 _COPY_HEADER = 19
 _BLOCK: Final = 1 << 24
+_HASHED: Final = 10_000  # rows that a digest reads at once
 _LARGEST_BLOCK: Final = (1 << 31) - 1
 
 _UNCHECKED: Final = """
@@ -497,3 +499,29 @@ def _trim() -> Any:
         return ctypes.CDLL(ctypes.util.find_library("c")).malloc_trim
     except (AttributeError, OSError):
         return None
+
+
+def memory_digest(store: Store, namespace: str) -> str:
+    """Return one hash of all rows of a namespace: those of Slowwave's own tables, and those of its connected store.
+
+    Equal digests mean equal memory. Rows of a connected store are hashed as a snapshot reads them, so columns that the binding does not
+    name do not count. Raises ``Refused`` for an unknown namespace. Cost: a snapshot of a connected namespace.
+    """
+    own = digest(store, namespace)
+    with store.connect("reader") as connection:
+        if connected_store(connection, namespace_id(connection, namespace)) is None:
+            return own
+    snapshot = export_snapshot(store, namespace)
+    total = hashlib.sha256(own.encode())
+    for name in sorted(table.name for table in EXPORTED):
+        table = snapshot.table(name)
+        for n, column in enumerate(table.schema):  # a store without such a column gives the instant of the reading
+            if pa.types.is_timestamp(column.type):
+                read = pc.fill_null(pc.equal(table[n], pa.scalar(snapshot.taken_at, column.type)), False)
+                table = table.set_column(n, column, pc.if_else(read, pa.scalar(None, column.type), table[n]))
+        for batch in table.to_batches(max_chunksize=_HASHED):
+            total.update(f"{name}:{batch.to_pylist()}\n".encode("utf-8", "surrogatepass"))
+    for name, vectors in sorted(snapshot.vectors.items()):
+        total.update(f"{name}:{vectors.model}:{vectors.ids.to_pylist()}".encode())
+        total.update(np.ascontiguousarray(vectors.matrix).tobytes())
+    return total.hexdigest()

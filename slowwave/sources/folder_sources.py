@@ -18,11 +18,21 @@ from slowwave.bindings.stores import ConnectedStore, connected_stores
 from slowwave.errors import Refused, SlowwaveError
 from slowwave.sources.git import IDENTITY, QUIET, git_environment
 from slowwave.sources.merging import Segment, lines_of, segments_of
-from slowwave.sources.page_files import FileMark, FolderScan, LeftOut, Unsettled, content_hash, read_bytes, scan_folder
+from slowwave.sources.page_files import (
+    FileMark,
+    FolderScan,
+    LeftOut,
+    Unsettled,
+    content_hash,
+    decoded,
+    read_bytes,
+    scan_folder,
+)
 from slowwave.sources.profile import profile
 from slowwave.sources.write_files import Unwritable, bring_file
 from slowwave.store.connect import Store
 from slowwave.store.doctor import Diagnosis
+from slowwave.text.frontmatter import UnreadableFile
 from slowwave.text.tokens import counted
 
 # Files that followed a plan, as one commit, if their folder is in a git work tree.
@@ -462,9 +472,11 @@ def _mark(value: bytes) -> FileMark:
     return FileMark(len(value), int(content_hash(value)[:15], 16))
 
 
-# What prevents a connected folder from being read or written, for ``slowwave doctor``: by names and rights, without reading a file.
+# What prevents a connected folder from being read or written, for ``slowwave doctor``: by names and rights. Only files are read that no
+# night took so far.
 
 _SHOWN = 3
+_TAKEN: Final = "SELECT path FROM memory.folder_files WHERE folder = %s"
 
 
 def diagnose_folders(store: Store) -> list[Diagnosis]:
@@ -475,12 +487,13 @@ def diagnose_folders(store: Store) -> list[Diagnosis]:
     try:
         with store.connect("reader") as connection:
             folders = [of for of in connected_stores(connection) if is_folder(of)]
+            taken = {of.name: {str(path) for (path,) in connection.execute(_TAKEN, (of.name,))} for of in folders}
     except SlowwaveError:
         return []
-    return [diagnosis for of in folders for diagnosis in _diagnose(of)]
+    return [diagnosis for of in folders for diagnosis in _diagnose(of, taken[of.name])]
 
 
-def _diagnose(of: ConnectedStore) -> list[Diagnosis]:
+def _diagnose(of: ConnectedStore, taken: Collection[str]) -> list[Diagnosis]:
     source = source_of(of)
     try:
         scan = source.scan()
@@ -506,8 +519,9 @@ def _diagnose(of: ConnectedStore) -> list[Diagnosis]:
                 f"Give it the right to write there, or let no plan be applied: `slowwave connect write {of.name} --off`.",
             )
         )
-    if scan.left_out:
-        skipped = [f"{out.path} ({out.reason})" for out in scan.left_out]
+    left = [*scan.left_out, *_unreadable(source, {p: mark for p, mark in scan.files.items() if p not in taken})]
+    if left:
+        skipped = [f"{out.path} ({out.reason})" for out in left]
         found.append(
             Diagnosis(
                 f"Of the folder {of.name}, {counted(len(skipped), f'{source.noun} is', f'{source.noun}s are')} left out: {_few(skipped)}.",
@@ -515,6 +529,21 @@ def _diagnose(of: ConnectedStore) -> list[Diagnosis]:
                 problem=False,
             )
         )
+    return found
+
+
+def _unreadable(source: TextSource, files: Mapping[str, FileMark]) -> list[LeftOut]:
+    """Return those of the files that cannot be read as text, each with the reason."""
+    found: list[LeftOut] = []
+    with source.opened():
+        for path, mark in files.items():
+            try:
+                source.segments(decoded(source.read(path, mark)), path)
+            except UnreadableFile as problem:
+                line = f"line {problem.line}: " if problem.line else ""
+                found.append(LeftOut(path, problem.line, f"{line}{problem}"))
+            except (Refused, Unsettled, OSError):  # it is being written, or gone since
+                continue
     return found
 
 

@@ -173,7 +173,9 @@ def test_a_folder_that_is_gone_and_files_that_are_none(store: Store, folder: Pat
     sync = followed(store)
     assert {*sync.left} == {"link.md", "broken.md"}
     assert ask(store, rows) == [(i, path.replace("MEMORY", "INDEX"), b) for i, path, b in held]
-    assert any("link.md" in d.finding for d in diagnose_folders(store))
+    (left,) = [d.finding for d in diagnose_folders(store) if "left out" in d.finding]
+    assert "link.md" in left
+    assert "broken.md (line 2: " in left, "a file that no night could read is named with its line"
     plan = planned(store)
     (folder / "INDEX.md").unlink()
     (folder / "INDEX.md").symlink_to(tmp_path / "secret.md")

@@ -152,11 +152,7 @@ class NightTotals:
                 f"Did not compare by meaning, because no memory has a vector: {_counts_text(self.limited)} (namespaces)."
             )
         if self.without_vectors or self.limited:
-            say(
-                "`slowwave night NAMESPACE --force` prints the command that adds vectors.".replace(
-                    "slowwave", program()
-                )
-            )
+            say("`slowwave night NAMESPACE --force` says how to get vectors.".replace("slowwave", program()))
         for why, many in self.held_back.most_common(1):
             say(f"{counted(many, 'proposal is', 'proposals are')} not planned. {why}")
         if self.planned:

@@ -332,7 +332,8 @@ def show_missing_vectors(store: Store, namespace: str, idle: Sequence[str], limi
         )
     if connected:
         suggest(
-            f"Add a `vector` column to the table and its binding (docs/stores-table.md), then connect {connected} again",
+            f"Slowwave writes no vectors into {connected}. Once its own program has filled a column with them, bind it as `vector` "
+            "(docs/stores-table.md) and connect again with the model that made them",
             f"{program()} connect table --file BINDING.toml --name {argument(connected)} --embedding-model MODEL",
         )
     else:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 def digest(namespace: Namespace, json: Json = False) -> None:
-    """Print one hash of all rows in the memory tables."""
-    from slowwave.store.doctor import digest as compute
+    """Print one hash of all rows of a namespace, also of its connected store."""
+    from slowwave.snapshots.export import memory_digest
 
-    found = compute(open_store(), namespace)
+    found = memory_digest(open_store(), namespace)
     if json:
         show_json({"namespace": namespace, "digest": found})
     else:

@@ -47,6 +47,7 @@ from slowwave.plans.review.queue import (
     sides_of,
     title_of,
 )
+from slowwave.plans.show import foreign_end
 from slowwave.plans.states import shown_state
 from slowwave.plans.waterfall import Step, percent, reading
 from slowwave.store.connect import Store
@@ -423,12 +424,12 @@ _STYLES: Final = {"yes": "say-yes", "no": "say-no", "same": "say-yes", "differen
 """Answer → its style. Answers that name a side have none: neither of two sides is a yes or a no."""
 
 _FOLLOWS: Final = {
-    "this": "it stays, and the other one ends.",
-    "other": "it stays, and this one ends.",
+    "this": "it stays, and the other one ends. {end}",
+    "other": "it stays, and this one ends. {end}",
     "both": "nothing changes, and this is not asked again while both say what they say.",
-    "neither": "neither is recalled any more. What ends stays on record.",
+    "neither": "neither is recalled any more. {end}",
 }
-"""Answer to a question about two sides → what follows; the columns above it quote the sides."""
+"""Answer to a question about two sides → what follows; the columns above it quote the sides. ``end`` says where the row that ends goes."""
 
 _DONE: Final = "No question waits here. What you said is at the bottom: sign when you are ready."
 _NONE: Final = "No question fits these filters."
@@ -654,6 +655,8 @@ class PlanPages:
         if stored is None:
             raise Refused("That question is none of this plan.")
         draft, path = drafts.get(item), f"/plans/{plan.plan_hash}"
+        mutation = stored.item.mutation
+        end = foreign_end(mutation, mutation.rows, "What ends", placed=False) or "What ends stays on record."
         values: dict[str, object] = {
             **card_values(card(self._desk.store, plan, stored), stored, path),
             "amend": amendable(stored),
@@ -661,7 +664,10 @@ class PlanPages:
             "instead": draft.amended if draft else "",
             "group": ask_about_group(plan, drafts, stored),
             "group_href": f"{path}/alike?item={stored.id}",
-            "answers": [(one, _FOLLOWS.get(one.name, says)) for one, says in describe_answers(stored)]
+            "answers": [
+                (one, _FOLLOWS[one.name].format(end=end) if one.name in _FOLLOWS else says)
+                for one, says in describe_answers(stored)
+            ]
             if stored.is_question
             else [],
         }

@@ -72,8 +72,12 @@ SELECT s.scope, count(*), (array_agg(n.slug || ' (token ' || t.id || CASE WHEN t
   JOIN memory.namespaces n ON n.id = t.namespace_id GROUP BY s.scope"""
 
 _NAMESPACES: Final = """
-SELECT count(*), count(*) FILTER (WHERE read_only), (array_agg(slug ORDER BY slug) FILTER (WHERE read_only))[:%(most)s],
-  EXISTS (SELECT 1 FROM memory.tokens) FROM memory.namespaces"""
+SELECT count(*), count(*) FILTER (WHERE closed), (array_agg(slug ORDER BY slug) FILTER (WHERE closed))[:%(most)s],
+  EXISTS (SELECT 1 FROM memory.tokens)
+FROM (SELECT n.slug, n.read_only OR EXISTS (SELECT 1 FROM night.store_namespaces k JOIN night.stores s ON s.name = k.store
+  WHERE k.namespace_id = n.id AND NOT s.writing) AS closed FROM memory.namespaces n) every
+"""
+"""The namespaces, and those of them that no apply writes to: read-only ones, and those of stores that are connected to be read."""
 
 _REVOKE: Final = "UPDATE memory.tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = %s"
 

@@ -210,11 +210,14 @@ def test_another_database_than_the_environments_is_refused(run: Run) -> None:
 
 
 def test_doctor_speaks_of_stores_as_well(store: Store, run: Run, tmp_path: Path) -> None:
-    """A table that is gone is a problem, and its remedy names the command."""
-    run_as_owner(store, MADE)
+    """A table that is gone is a problem, and its remedy names the command; namespaces may be written to once the store may."""
+    run_as_owner(store, MADE, "INSERT INTO notes (owner, body) VALUES ('anna', 'likes tea')")
     file = tmp_path / "notes.toml"
     file.write_text(NOTES)
     run("connect", "table", "--file", str(file), "--grant")
+    assert "0 namespaces may be written to; read-only: notes-anna." in run("doctor")[1]
+    assert run("connect", "write", "notes", "--grant")[0] == 0
+    assert "1 namespace may be written to." in run("doctor")[1]
     run_as_owner(store, "DROP TABLE notes")
     code, out, _ = run("doctor")
     assert (code, "public.notes" in out, "slowwave connect remove notes" in out) == (1, True, True)
@@ -355,3 +358,28 @@ def test_blocks_of_a_letta_server_are_connected_by_its_address(run: Run, monkeyp
     assert (code, "does not answer" in " ".join(amiss.split())) == (1, True)
     assert run("connect", "remove", "letta_api")[0] == 0
     assert all(secret not in text for secret in ("a-key-of-letta", "\x1b") for text in (err, out, shown, said, amiss))
+
+
+def test_digest_of_a_connected_namespace_covers_the_rows_of_its_store(store: Store, run: Run, tmp_path: Path) -> None:
+    """A row that its program changes gives another digest; the same row gives the first one again; other namespaces do not count."""
+    run_as_owner(
+        store,
+        MADE,
+        "INSERT INTO notes (owner, body) VALUES ('anna', 'Ana prefers window seats.'), ('ben', 'Ben prefers aisle seats.')",
+    )
+    file = tmp_path / "notes.toml"
+    file.write_text("".join(line for line in NOTES.splitlines(keepends=True) if not line.startswith("vector")))
+    assert run("connect", "table", store.owner, "--file", str(file), "--grant")[0] == 0
+
+    def digest() -> str:
+        code, out, problem = run("namespace", "digest", "notes-anna")
+        assert code == 0, problem
+        return out.strip()
+
+    first = digest()
+    run_as_owner(store, "UPDATE notes SET body = 'Ben prefers window seats.' WHERE owner = 'ben'")
+    assert digest() == first
+    run_as_owner(store, "UPDATE notes SET body = 'Ana prefers aisle seats.' WHERE owner = 'anna'")
+    assert digest() != first
+    run_as_owner(store, "UPDATE notes SET body = 'Ana prefers window seats.' WHERE owner = 'anna'")
+    assert digest() == first

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slowwave.bindings.stores import let_write
 from slowwave.errors import Refused
+from slowwave.night.night import run_night
 from slowwave.plans.gate import set_rule
 from slowwave.plans.review.drafts import NewDraft, read_drafts, save_drafts
 from slowwave.plans.review.groups import form_of
+from slowwave.sources.following import connect_folder
+from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from slowwave.surfaces.api.plan import plan as plan_of
 from slowwave.surfaces.review_page.app import review_app
 from slowwave.surfaces.review_page.desk import Desk
@@ -582,3 +588,20 @@ def test_drafts_name_another_plan_of_the_session_that_has_an_open_question(store
     queue = browser.get(f"/plans/{plan.hash}").text
     assert following(plan.hash) == ""
     assert '<span data-count="open">0</span> open' in " ".join(queue.split()), "an answered question is no longer open"
+
+
+def test_answers_about_lines_of_a_folder_say_that_what_ends_leaves_its_file(
+    store: Store, browser: Browser, tmp_path: Path
+) -> None:
+    root = tmp_path / "notes"
+    root.mkdir()
+    (root / "office.md").write_text("# Office\n\n- The office is in Graz.\n- The office is in Wels.\n")
+    connect_folder(store, root, embedder_for(Settings.for_namespace({})))
+    let_write(store, "notes")
+    night = run_night(store, "notes", force=True)
+    assert night.plan is not None
+    (question,) = [item for item in night.plan.items if item.is_question]
+    card = " ".join(browser.get(f"/plans/{night.plan.plan_hash}/items/{question.id}").text.split())
+    answers = card.partition('id="answers"')[2].partition("</section>")[0]
+    assert answers.count("What ends leaves its file, and no search returns it.") == 3
+    assert "stays on record" not in answers
