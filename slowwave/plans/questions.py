@@ -35,13 +35,14 @@ def plain_name(key: str) -> str:
 # Rows with the same text are represented by one of them. The text of a row is its content without provenance, weights and times, so a
 # verdict about two rows holds as long as their texts stay, whatever else changes.
 
-Reason = Literal["object", "number", "date", "polarity", "low_similarity", "property_contradiction", "reversed"]
+Reason = Literal["object", "number", "date", "time", "polarity", "low_similarity", "property_contradiction", "reversed"]
 Table = Literal["relationships", "memory_facts", "memories"]
 
 REASONS: Final[Mapping[str, str]] = {
     "object": "give different values where only one can be true",
     "number": "state different numbers",
     "date": "state different dates",
+    "time": "state different times",
     "polarity": "deny each other, or use words that exclude each other",
     "low_similarity": "describe one thing in ways that have little in common",
     "property_contradiction": "have different values of one property",

@@ -21,7 +21,7 @@ from slowwave.text.clauses import stated_clauses, stem_of, stems
 from slowwave.text.date_context import IRREGULAR
 from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion
-from slowwave.text.figures import is_unit
+from slowwave.text.figures import is_unit, join_thousands
 from slowwave.text.frames import TAKES_MANY
 from slowwave.text.names import is_given, is_plain, known_names
 from slowwave.text.states import MANY_NOUNS
@@ -242,7 +242,7 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
     if lead := _LED_IN.match(clause):
         clause = clause[lead.end() :]
     old = _INSTEAD.search(clause)
-    stated = clause[: old.start()] if old else clause
+    stated = join_thousands(clause[: old.start()] if old else clause)
     tokens = _TOKEN.findall(stated)
     if not 1 < len(tokens) <= _MOST_WORDS:
         return None

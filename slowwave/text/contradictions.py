@@ -10,7 +10,16 @@ from itertools import product
 from typing import Final, Literal, NamedTuple
 
 from slowwave.text.exclusions import Exclusion, exclusion, is_a, relations
-from slowwave.text.figures import Relation, is_strong, misspells, parse, parts_of, relate, relate_identifiers
+from slowwave.text.figures import (
+    Relation,
+    is_strong,
+    join_thousands,
+    misspells,
+    parse,
+    parts_of,
+    relate,
+    relate_identifiers,
+)
 from slowwave.text.opposites import opposites
 from slowwave.text.sameness_words import PERSONS, TURNS
 from slowwave.text.specifics import Specifics, specifics
@@ -556,9 +565,9 @@ _TURNED: Final = frozenset(TURNS) | NEGATIONS | DENIALS
 # counts: its denials, its definition of the subject, its numbers and dates. A statement that says more or something else complements the
 # other and does not contradict it. The caller must know which statements are about one subject.
 
-Kind = Literal["number", "date", "polarity", "object"]
-"""Number: quantities, versions, ordinals or codes. Date: days and times. Polarity: a denial, or terms that exclude each other. Object:
-another name or thing in the same place, or another nature."""
+Kind = Literal["number", "date", "time", "polarity", "object"]
+"""Number: quantities, versions, ordinals or codes. Date: days, also with times. Time: times of day. Polarity: a denial, or terms that
+exclude each other. Object: another name or thing in the same place, or another nature."""
 
 _LONGEST: Final = 2_000  # maximum length in characters of a text
 _READ: Final = 4_096
@@ -579,7 +588,7 @@ def find(pairs: Iterable[tuple[str, str]]) -> list[Kind | None]:
 
 @lru_cache(maxsize=_READ)
 def _kind(a: str, b: str) -> Kind | None:
-    a, b = a[:_LONGEST], b[:_LONGEST]
+    a, b = join_thousands(a[:_LONGEST]), join_thousands(b[:_LONGEST])
     if fold(a) == fold(b):
         return None
     one, two = (_read(a), _read(b)) if a <= b else (_read(b), _read(a))
@@ -642,7 +651,7 @@ def _figures(a: _Text, b: _Text) -> Kind | None:
     if found is None or found.degree != "conflict" or _denies_another_figure(a, b):
         return None
     if found.about == "figures":
-        kind = _sort(a.specifics, b.specifics)
+        kind = kind_of_figures(a.specifics, b.specifics)
         return None if kind == "number" and a.bounded != b.bounded else kind
     if found.about in ("identifiers", "letters"):
         return "number"
@@ -686,10 +695,10 @@ def _turned(a: _Text, b: _Text) -> bool:
     return any(not own.isdisjoint(clause) for clause in a.denied)
 
 
-def _sort(a: Specifics, b: Specifics) -> Kind:
-    """Return ``date`` if all figures that differ are days and times, else ``number``."""
-    apart = a.figures() ^ b.figures()
-    return "date" if apart and all(parse(f).sort in ("date", "time") for f in apart) else "number"
+def kind_of_figures(a: Specifics, b: Specifics) -> Kind:
+    """Return ``time`` if all figures that differ are times of day, ``date`` if they are days and times, else ``number``."""
+    sorts = {parse(figure).sort for figure in a.figures() ^ b.figures()}
+    return "time" if sorts == {"time"} else "date" if sorts and sorts <= {"date", "time"} else "number"
 
 
 def _negations(a: _Text, b: _Text) -> Kind | None:
@@ -857,7 +866,7 @@ def _heads(words: Sequence[str]) -> Iterator[str]:
 _LIKE: Final = 3  # leading letters that two spellings of a name share
 _PREFERS: Final = words_of("prefer prefers preferred")
 _NAMED: Final = re.compile(
-    r"(?P<says>[^,;.!?\n]{1,40}?\b(?:(?:live|lives|living|based|born|raised) in|(?:work|works|working) (?:at|for)"
+    r"(?P<says>[^,;.!?\n]{1,40}?\b(?:(?:live|lives|living|based|born|raised) in|(?:work|works|working) (?:at|for|from)"
     r"|(?:is|was|am) (?:called|named)"
     r"|name is|married to|engaged to|hometown is|capital is))"
     r" (?P<name>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,3})(?: now| currently)?[.!]?\s*$"

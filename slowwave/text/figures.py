@@ -38,12 +38,19 @@ def read(text: str, found: Kinds) -> None:
             rest = _take(found["dates"], pattern, value, rest)
     rest = _take(found["ordinals"], _ORDINAL, lambda m: ordinal(int(m[1])), rest)
     rest = _take(found["versions"], _VERSION, lambda m: m[1].lower(), rest)
-    rest = _take(found["numbers"], _MONEY, lambda m: " ".join(p for p in (number(m[2]), _scale(m[3]), m[1]) if p), rest)
+    rest = _take(
+        found["numbers"], _MONEY, lambda m: " ".join(p for p in (number(m[2]), _scale(m[3]), unit(m[1])) if p), rest
+    )
     rest = _take(found["numbers"], _QUANTITY, lambda m: f"{number(m[1])} {unit(m[2] or m[3])}", rest)
     rest = _take(found["identifiers"], _TOKEN, lambda m: _code(m[0]), rest)
     rest = _take(found["versions"], _DOTTED, lambda m: m[0], rest)
     found["identifiers"].update(_LONG.findall(rest))
     found["numbers"].update(number(n) for n in _AMOUNTS.findall(rest))
+
+
+def join_thousands(text: str) -> str:
+    """Return a text without the spaces between the groups of three digits of its numbers: "5 000" becomes "5000"."""
+    return _SPACED.sub(lambda m: _SPACES.sub("", m[0]), text)
 
 
 def _take(values: set[str], pattern: re.Pattern[str], value: Callable[[re.Match[str]], str | None], text: str) -> str:
@@ -348,7 +355,19 @@ _SCALES: Final = {
     for spelling in spellings.split()
 }
 _POWERS: Final = {"k": "1e3", "m": "1e6", "bn": "1e9", "tn": "1e12"}
-_MONEY: Final = re.compile(rf"([$€£¥]) ?{_AMOUNT}(?: ?({'|'.join(_SCALES)})\b)?", re.IGNORECASE)
+_MONEY: Final = re.compile(
+    rf"([$€£¥]|(?<![\w.,])(?<!\d )(?:eur|usd|gbp|jpy)\b) ?{_AMOUNT}(?: ?({'|'.join(_SCALES)})\b)?", re.IGNORECASE
+)
+"""Matches "€5,000" and "EUR 5,000"; not the "EUR 6" of "5 EUR 6 times"."""
+
+_SPACED: Final = re.compile(
+    r"(?<![\w.,:/+−-])(?<!\d[ \u00a0\u202f])[1-9]\d{0,2}(?:[ \u00a0\u202f]\d{3})+"
+    r"(?![\w:/-]|,\d|[ \u00a0\u202f]?(?:\d|[kmgt]i?b\b))",
+    re.IGNORECASE,
+)
+"""Matches "5 000" and "1 250 000"; not "555 0178", "5 000 12" or "iPhone 12 128 GB"."""
+
+_SPACES: Final = re.compile(r"[ \u00a0\u202f]")
 _AMOUNTS: Final = re.compile(_AMOUNT)
 _DIGIT: Final = re.compile(r"\d")
 _EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")

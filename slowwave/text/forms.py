@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from slowwave.text.figures import MONTHS
+from slowwave.text.figures import MONTHS, join_thousands
 from slowwave.text.tokens import fold
 from slowwave.text.words import CARDINALS, TENS, words_of
 
@@ -35,10 +36,29 @@ def standard_form(text: str) -> str:
     text = _DAY_FIRST.sub(lambda m: _day(m[0], m[1], MONTHS[m[2].lower()], m[3]), text)
     text = _MONTH_FIRST.sub(lambda m: _day(m[0], m[2], MONTHS[m[1].lower()], m[3]), text)
     text = _CLOCK.sub(_clock, text)
-    text = _THOUSANDS.sub("", text)
+    text = _THOUSANDS.sub("", join_thousands(text))
+    text = _MONEY_FIRST.sub(lambda m: _CURRENCIES[m[1].lower()], text)
     text = _MONEY.sub(lambda m: f"{_CURRENCIES[m[2].lower()]}{m[1]}", text)
     text = _UNIT.sub(lambda m: f"{m[1]} {_UNITS[m[2].lower()]}", text)
     return _PER.sub(lambda m: f" per {_PERIODS.get(m[1].lower(), m[1])}", text)
+
+
+def count_unusual_words(texts: Sequence[str]) -> list[int]:
+    """Count for texts of equal words how many words of each are written otherwise than in most of the texts.
+
+    Of two equally common forms the one with some capital letters is better ("Fridays" than "fridays", "Acme" than "ACME"). All words of
+    a text in capital letters count, unless all texts are written so.
+    """
+    words = [_WRITTEN.findall(text) for text in texts]
+    quiet = [found for text, found in zip(texts, words, strict=True) if not text.isupper()]
+    uses = Counter(word for found in quiet or words for word in found)
+    best = {
+        word.casefold(): word for word in sorted(uses, key=lambda w: (uses[w], not w.isupper(), not w.islower(), w))
+    }
+    return [
+        len(found) if quiet and text.isupper() else sum(best[word.casefold()] != word for word in found)
+        for text, found in zip(texts, words, strict=True)
+    ]
 
 
 def figures_of(text: str) -> str:
@@ -47,7 +67,7 @@ def figures_of(text: str) -> str:
     Time: linear, a few µs.
     """
     found: list[str] = []
-    for match in _FIGURE.finditer(_THOUSANDS.sub("", text) if "," in text else text):
+    for match in _FIGURE.finditer(_THOUSANDS.sub("", join_thousands(text))):
         hour, minute, half, digits, month, *words = match.groups()
         if hour:
             found += (str(int(hour) % 12 + 12 * (half in "pP")), str(int(minute or 0)))
@@ -102,6 +122,7 @@ _CONTRACTIONS: Final = tuple(
 _COUNTS: Final = {word: n for word, n in CARDINALS.items() if n > 1} | {"twice": 2}
 _VALUES: Final = CARDINALS | TENS | _COUNTS
 _ONES: Final = "|".join(word for word, n in CARDINALS.items() if 0 < n < 10)
+_WRITTEN: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _NUMBER: Final = rf"\b(?:({'|'.join(TENS)})(?:[ -]({_ONES})(?!\w))?|({'|'.join(_COUNTS)}))\b"
 _DIGIT: Final = re.compile(r"\d")
 _NAMES: Final = {n: name.capitalize() for name, n in reversed(MONTHS.items())}
@@ -115,6 +136,7 @@ _MONTH_FIRST: Final = re.compile(
 _CLOCK: Final = re.compile(r"(?<![\w.:])(\d{1,2})(?::(\d{2}))? ?([ap])(?:m\b|\.m\.)", re.IGNORECASE)
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _CURRENCIES: Final = {"€": "€", "eur": "€", "euro": "€", "euros": "€", "$": "$", "usd": "$", "£": "£", "gbp": "£"}
+_MONEY_FIRST: Final = re.compile(r"(?<![\w.,])(?<!\d )(€|\$|£|eur|usd|gbp) ?(?=\d)", re.IGNORECASE)
 _MONEY: Final = re.compile(
     r"(?<![\w.,$€£-])(\d+(?:\.\d+)?) ?(€|\$|£|eur|euros?|usd|gbp)(?![\w'-])",
     re.IGNORECASE,

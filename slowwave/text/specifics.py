@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import dropwhile
 from typing import Final, Literal
 
-from slowwave.text.figures import is_unit, ordinal, read, unit
+from slowwave.text.figures import is_unit, join_thousands, ordinal, read, unit
 from slowwave.text.sentences import sentences
 from slowwave.text.statements import LONGEST, SHORTEST, Statement, read_statement, stem
 from slowwave.text.structure import passages
@@ -103,6 +103,7 @@ def specifics(text: str) -> Specifics:
 
 
 def _read(text: str) -> Specifics:
+    text = join_thousands(text)
     text = text if text.isascii() else unicodedata.normalize("NFKC", text).replace("’", "'")
     found = _Found(text)
     if found.digits or "@" in text or "." in text:

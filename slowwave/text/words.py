@@ -136,7 +136,7 @@ past future
 yesterday today tomorrow
 morning afternoon evening night
 daily weekly monthly quarterly yearly|annual|annually
-monday tuesday wednesday thursday friday saturday sunday
+monday|mondays tuesday|tuesdays wednesday|wednesdays thursday|thursdays friday|fridays saturday|saturdays sunday|sundays
 january february march april may june july august september october november december
 spring summer autumn|fall winter
 increase|increased|increases|increasing decrease|decreased|decreases|decreasing reduce|reduced|reduces

@@ -25,7 +25,10 @@ def kind(a: str, b: str) -> str | None:
         ("20 metres per second", "17 metres per second", "number"),
         ("The berth takes 40 tonnes a call.", "The berth takes 90 tonnes a call.", "number"),
         ("At most 40 tonnes of fuel a call.", "At most 90 tonnes of fuel a call.", "number"),
-        ("04:30", "05:15", "date"),
+        ("04:30", "05:15", "time"),
+        ("Deploys happen on Tuesdays.", "Deploys happen on Thursdays.", "polarity"),
+        ("Deploys happen on Tuesdays.", "Deploys happen on Thursday.", "polarity"),
+        ("Tom Okafor works from Lagos.", "Tom Okafor works from Berlin.", "object"),
         ("The contract runs until 2027-03-31.", "The contract runs until 2027-09-30.", "date"),
         ("always", "never", "polarity"),
         ("true", "false", "polarity"),
@@ -85,11 +88,27 @@ def test_statements_that_exclude_each_other(a: str, b: str, expected: str) -> No
             "The library of Delft is closed on public holidays in winter",
             "The library of Delft is not open on public holidays in winter",
         ),
+        ("The travel budget is EUR 5,000.", "The travel budget is 5 000 €."),
+        ("Yoga is on Mondays and Fridays.", "Yoga is on Mondays."),
+        ("The codes are 5 000, 6 and 7.", "The codes are 5,000, 6 and 7."),
     ],
 )
 def test_what_completes_a_statement_is_no_contradiction(a: str, b: str) -> None:
     """More, or something else, is said: both may be true."""
     assert kind(a, b) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("The office closes at 18:00.", "The office closes at 19:00.", "time"),
+        ("Standup is at 09:15.", "Standup moved to 09:30.", "time"),
+        ("The lease ends on 2026-05-01.", "The lease ends on 2027-05-01.", "date"),
+        ("The lease ends on 2026-05-01 at 18:00.", "The lease ends on 2027-05-01 at 19:00.", "date"),
+    ],
+)
+def test_find_other_times_of_day_are_no_other_dates(one: str, other: str, expected: str) -> None:
+    assert kind(one, other) == expected
 
 
 def test_many_pairs_at_once_keep_their_order() -> None:
@@ -140,7 +159,7 @@ def test_find_negation_with_another_figure_is_no_contradiction(one: str, other: 
     [
         ("She signed her contract in 2014.", "She did not sign her contract in 2014.", "polarity"),
         ("She signed her contract.", "She did not sign her contract in 2018.", "polarity"),
-        ("The shop opens at 8:00.", "The shop does not open until 9:00.", "date"),
+        ("The shop opens at 8:00.", "The shop does not open until 9:00.", "time"),
         ("The kiln holds 40 pots.", "The kiln holds 60 pots and does not smoke.", "number"),
     ],
 )

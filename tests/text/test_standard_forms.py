@@ -19,6 +19,10 @@ SAME = [
     ("The filter is changed twice a year.", "The filter is changed two times a year."),
     ("The pump moves 2,500 litres / hour.", "The pump moves 2500 litres per hour."),
     ("The fee is €75.", "The fee is 75 euros."),
+    ("The fee is EUR 5,000.", "The fee is 5 000 €."),
+    ("The fee is EUR 5,000.", "The fee is 5\u00a0000 euros."),
+    ("The fee is €1,250,000.", "The fee is 1\u202f250\u202f000 EUR."),
+    ("The hall holds 12 500 people.", "The hall holds 12,500 people."),
     ("The walk takes 45 mins.", "The walk takes 45 minutes"),
     ("The track is 8 km long.", "The track is eight kilometres long."),
     ("The host is db7.kelpie.net", "The host is db7.kelpie.net."),
@@ -36,6 +40,9 @@ APART = [
     ("The fee is €75.", "The fee is $75."),
     ("The deposit is £2,000.", "The deposit is €2,000."),
     ("The deposit is 2000 GBP.", "The deposit is €2000."),
+    ("The fee is EUR 5,000.", "The fee is 6 000 €."),
+    ("The fee is USD 5,000.", "The fee is 5 000 €."),
+    ("Crates 5, 600 are open.", "Crates 5600 are open."),
     ("The walk takes 45 minutes.", "The walk takes 45 seconds."),
     ("The track is 8 km long.", "The track is 8 m long."),
     ("The fee is €75k.", "The fee is 75 euros."),
@@ -57,7 +64,16 @@ def test_what_differs_in_a_figure_or_a_negation_never_says_the_same(one: str, ot
 
 @pytest.mark.parametrize(
     "text",
-    ["Someone came.", "Anna's dog may bark.", "Version 3.12.1", "See 1/2 of it", "The one in may", "Call 030 1234-56"],
+    [
+        "Someone came.",
+        "Anna's dog may bark.",
+        "Version 3.12.1",
+        "See 1/2 of it",
+        "The one in may",
+        "Call 030 1234-56",
+        "Phone 12 128 GB",
+        "Rows 5 000 12",
+    ],
 )
 def test_what_only_looks_like_a_figure_stays(text: str) -> None:
     assert standard_form(text) == text

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -34,7 +36,8 @@ from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
-from slowwave.text.contradictions import Kind, difference, find
+from slowwave.text.clauses import stem_of
+from slowwave.text.contradictions import Kind, difference, find, kind_of_figures
 from slowwave.text.dates import BESIDE
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching, rewritten
@@ -60,6 +63,7 @@ from slowwave.text.subjects import (
     stating,
 )
 from slowwave.text.tokens import fold
+from slowwave.text.words import GRAMMAR
 
 # Conflicts between memories: near pairs of one kind and subject that contradict each other in a number, a date, a term or a "not".
 #
@@ -94,7 +98,7 @@ _HOW_OFTEN: Final = frozenset(TURNS[word] for word in ("always", "never", "every
 
 
 def memory_conflicts(snapshot: Snapshot, settings: Settings, tally: Tally) -> Sequence[Conflict]:
-    """Find all conflicts between active memories that have a vector.
+    """Find all conflicts between active memories that are near by their vectors or, without vectors, have most words in common.
 
     Needs the tables memories, memory_versions and memory_vectors. The rule compares the nearest neighbours (the settings of
     ``neighbour_graph``) within one kind, scope, subject and author, and there the plain negations of each other at any distance. Memories
@@ -128,7 +132,7 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
     said = pc.not_equal(memories["text"], "").to_numpy().astype(bool)
     tally.add("memories without a vector", int((places < 0).sum()))
     tally.add("memories too long to compare", int((~short).sum()))
-    usable = (places >= 0) & short & said
+    usable = short & said
     memories, places = memories.filter(pa.array(usable)).combine_chunks(), places[usable]
     if not len(memories):
         tally.add("near pairs of memories", 0)
@@ -143,16 +147,11 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
         ),
     )
     options = settings.options("neighbour_graph", NeighbourGraphOptions)
-    near = neighbours_within(
-        vectors.matrix,
-        options.top_k,
-        options.similarity,
-        places[rows.first],
-        block.astype(np.int64)[rows.first],
-    )
-    i, j, cosine = pairs_of(*near)
-    tally.add("near pairs of memories", len(i))
-    i, j, cosine = _with_denials(rows, block[rows.first], (i, j, cosine), vectors.matrix[places[rows.first]])
+    block, held = block.astype(np.int64)[rows.first], _places(rows, places)
+    near = _near(vectors.matrix, options.top_k, options.similarity, held, block, np.arange(len(rows)))
+    tally.add("near pairs of memories", len(near[0]))
+    near = _with_equal_words(rows, near, block, held, np.arange(len(rows)))
+    i, j, cosine = _with_denials(rows, block, near, vectors.matrix, held)
     overlap = rows.overlap(i, j)
     i, j, cosine = i[overlap], j[overlap], cosine[overlap]
     one, two = rows.texts("text", i), rows.texts("text", j)
@@ -164,15 +163,75 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
             continue
         a, b = read(one[k]), read(two[k])
         if one_matter(a, b, about=bool(about[k]), denied=clash == "polarity") and not _are_apart(one[k], two[k], clash):
-            evidence: dict[str, object] = {"rule": "texts", "similarity": round(float(cosine[k]), 4)}
-            if not about[k]:
+            evidence = _evidence("texts", float(cosine[k]))
+            if not about[k] or "similarity" not in evidence:
                 evidence["doubtful"] = True
             found.append((int(i[k]), int(j[k]), clash, evidence))
     return conflicts_of(rows, TABLE, found)
 
 
+# Rows without vectors, such as those of a connected table, are compared with rows that have the same words.
+
+WORDS: Final = re.compile(r"[^\W_]+(?:[.,:/’'-][^\W_]+)*")
+_RAREST: Final = 5  # words of a clause, by each two of which it is found
+_COMMON: Final = 24  # clauses with two words from which these find none
+
+
+def sharing(clauses: Sequence[frozenset[str]], scopes: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the groups of clauses of one scope that share two words, which are among the rarest of each; too large ones are left out."""
+    counts = Counter(word for clause in clauses for word in clause)
+    having: dict[tuple[str, str, str], list[int]] = {}
+    for k, (clause, scope) in enumerate(zip(clauses, scopes, strict=True)):
+        shared = sorted((counts[word], word) for word in clause if counts[word] > 1)[:_RAREST]
+        for (_, one), (_, other) in combinations(shared, 2):
+            if not (one[0].isdigit() and other[0].isdigit()):  # two figures name no subject
+                having.setdefault((scope, *((one, other) if one < other else (other, one))), []).append(k)
+    yield from (found for found in having.values() if 1 < len(found) <= _COMMON)
+
+
+def _with_equal_words(
+    rows: StatementRows, near: tuple[Ints, Ints, Floats], block: Ints, held: Ints, chosen: Ints
+) -> tuple[Ints, Ints, Floats]:
+    """Return near pairs, and pairs of one block with a statement without a vector that have most of their words in common.
+
+    ``held`` are the places of the vectors of all statements, -1 for none, ``block`` those of the ``chosen`` statements. Two statements are
+    compared if they share two rare words, or begin with one word. The cosine of such a pair is not known.
+    """
+    if (held[chosen] >= 0).all():
+        return near
+    found: list[frozenset[str]] = []
+    for text in rows.texts("text", chosen):
+        words = [stem_of(word) for word in WORDS.findall(text.lower()) if word not in GRAMMAR]
+        found.append(frozenset((*words, *(f"^{word}" for word in words[:1]))))
+    pairs: set[tuple[int, int]] = set()
+    for group in sharing(found, block.astype(str).tolist()):
+        for a, b in combinations(group, 2):
+            fewer = min(sum(w.isalpha() for w in found[k]) for k in (a, b))
+            if min(held[chosen[a]], held[chosen[b]]) < 0 and (
+                sum(w.isalpha() for w in found[a] & found[b]) >= _SHARED * fewer
+            ):
+                pairs.add((int(chosen[a]), int(chosen[b])))
+    i, j = np.array(sorted(pairs), np.int64).reshape(-1, 2).T
+    return (
+        np.concatenate([near[0], i]),
+        np.concatenate([near[1], j]),
+        np.concatenate([near[2], np.full(len(i), np.nan, np.float32)]),
+    )
+
+
+def _places(rows: StatementRows, places: Ints) -> Ints:
+    """Return (n,) the place of the vector of each statement, that of its first row if it has one; -1 if no row has one."""
+    held = np.full(len(rows), -1, np.int64)
+    np.maximum.at(held, rows.of, places)
+    return np.where(places[rows.first] >= 0, places[rows.first], held)
+
+
+def _evidence(rule: str, cosine: float) -> dict[str, object]:
+    return {"rule": rule} if math.isnan(cosine) else {"rule": rule, "similarity": round(cosine, 4)}
+
+
 def _with_denials(
-    rows: StatementRows, block: Ints, near: tuple[Ints, Ints, Reals], matrix: NDArray[np.float32]
+    rows: StatementRows, block: Ints, near: tuple[Ints, Ints, Reals], matrix: NDArray[np.float32], held: Ints
 ) -> tuple[Ints, Ints, Reals]:
     """Return near pairs, and pairs of one block of which one plainly negates the other, whatever their vectors' distance.
 
@@ -194,7 +253,9 @@ def _with_denials(
         np.minimum(near[0], near[1]) * len(rows) + np.maximum(near[0], near[1]),
     )
     i, j = i[new], j[new]
-    cosine = np.einsum("ij,ij->i", matrix[i], matrix[j]).astype(np.float64)
+    cosine = np.full(len(i), np.nan)
+    known = (held[i] >= 0) & (held[j] >= 0)
+    cosine[known] = np.einsum("ij,ij->i", matrix[held[i[known]]], matrix[held[j[known]]])
     return np.concatenate([near[0], i]), np.concatenate([near[1], j]), np.concatenate([near[2], cosine])
 
 
@@ -257,7 +318,7 @@ _FIGURE: Final = r"(?:^|[\s(:=#$€£])[$€£#]?\d"
 
 
 def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
-    """Find conflicts in figures between active memories that have a vector.
+    """Find conflicts in figures between active memories that are near by their vectors or, without vectors, by their words.
 
     Needs the tables memories, memory_versions and memory_vectors. Time: that of ``neighbours_within`` over the notes with figures, and
     100 µs per pair.
@@ -273,7 +334,6 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
         pc.invert(pc.is_in(_frames(memories["text"]), value_set=_series(snapshot)))
     ).combine_chunks()
     places = vectors.rows_of(memories["id"].combine_chunks()) if len(memories) else np.empty(0, np.int64)
-    memories, places = memories.filter(pa.array(places >= 0)).combine_chunks(), places[places >= 0]
     tally.add("notes with figures", len(memories))
     if len(memories) < 2:
         return []
@@ -305,9 +365,10 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
         new = says_new(texts[max((a, b), key=lambda s: when[s])])
         told = apart is not None and apart.degree == "conflict" and apart.about in ("figures", "identifiers")
         if told and (new or find([(one, two)]) != [None]):
-            evidence: dict[str, object] = {"rule": "figures", "similarity": round(float(cosine[k]), 4)}
+            evidence = _evidence("figures", float(cosine[k]))
             evidence["replaces" if new and named[a] == named[b] else "doubtful"] = True
-            found.append((min(a, b), max(a, b), "number", evidence))
+            kind = kind_of_figures(read(a), read(b))
+            found.append((min(a, b), max(a, b), "time" if kind == "time" else "number", evidence))
     return conflicts_of(rows, "memories", found)
 
 
@@ -315,9 +376,17 @@ def _pairs(
     rows: StatementRows, matrix: NDArray[np.floating], places: Ints, block: Ints, chosen: Ints
 ) -> tuple[Ints, Ints, Floats]:
     """Return the near pairs among the ``chosen`` statements whose rows are in one block, with their cosines."""
-    _, blocks = np.unique(block[rows.first[chosen]], return_inverse=True)
-    i, j, cosine = pairs_of(*neighbours_within(matrix, _NEAREST, NEAR, places[rows.first[chosen]], blocks))
-    return chosen[i], chosen[j], cosine
+    blocks, held = np.unique(block[rows.first[chosen]], return_inverse=True)[1].astype(np.int64), _places(rows, places)
+    return _with_equal_words(rows, _near(matrix, _NEAREST, NEAR, held, blocks, chosen), blocks, held, chosen)
+
+
+def _near(
+    matrix: NDArray[np.floating], k: int, floor: float, held: Ints, block: Ints, chosen: Ints
+) -> tuple[Ints, Ints, Floats]:
+    """Return the pairs of chosen statements with vectors that are near each other; ``block`` are those of the chosen ones."""
+    kept = held[chosen] >= 0
+    i, j, cosine = pairs_of(*neighbours_within(matrix, k, floor, held[chosen[kept]], block[kept]))
+    return chosen[kept][i], chosen[kept][j], cosine
 
 
 def undated(memories: pa.Table) -> pa.Table:

@@ -557,7 +557,7 @@ def _of_one(
         if (e, f) in things.parts or (f, e) in things.parts:
             tally.add("pairs of a part and its whole", 1)
             continue
-        sure = clash[k] in ("number", "date", "polarity") or (e >= 0 and f >= 0 and things.differ(e, f))
+        sure = clash[k] in ("number", "date", "time", "polarity") or (e >= 0 and f >= 0 and things.differ(e, f))
         if spellings[k] and not sure:
             tally.add("pairs that may be one object", 1)
             continue
@@ -611,7 +611,9 @@ def _twins(
     i, j, frame = i[allowed], j[allowed], frame[allowed]
     clash = kinds(values.read(i), values.read(j))
     left = [(int(x), int(y), str(f), c) for x, y, f, c in zip(i, j, frame, clash, strict=True) if c]
-    left = [(x, y, f, c) for x, y, f, c in left if c == "date" or _but_for_one(values.texts[x], values.texts[y])]
+    left = [
+        (x, y, f, c) for x, y, f, c in left if c in ("date", "time") or _but_for_one(values.texts[x], values.texts[y])
+    ]
     # texts may exclude each other as kinds of a thing do ("green tea", "black tea"): figures and answers do not
     left = [(x, y, f, c) for x, y, f, c in left if c != "polarity" or _answers(values.texts[x], values.texts[y])]
     lists = _lists(values, [x for x, _, f, _ in left if f.strip("* ")], rows, group)

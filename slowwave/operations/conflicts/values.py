@@ -12,9 +12,8 @@ person always decides; if a memory states something else as well, the later stat
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,16 +21,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.operations.conflicts.denials import USERS, OpposedPair, OpposedStatements, opposed
-from slowwave.operations.conflicts.memories import undated
+from slowwave.operations.conflicts.memories import WORDS, sharing, undated
 from slowwave.operations.conflicts.rows import Ints, StatementRows, Tally, among, codes, pack
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.alignment import OtherStatedValue, StatedClause, other_stated_value, read_stated, withdrawn
 from slowwave.text.clauses import stem_of
+from slowwave.text.contradictions import Kind, kind_of_figures
 from slowwave.text.frames import LONGEST, Framed, beginnings, other_value, read_framed, relation_of
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
+from slowwave.text.specifics import specifics
 from slowwave.text.subjects import PROGRAMS, is_present
 from slowwave.text.words import GRAMMAR
 
@@ -42,8 +43,6 @@ _LONGEST: Final = 2_000  # characters of a text
 _MANY_VALUES: Final = 3
 _MOST_VALUES: Final = 5  # values of one subject, whatever their days
 _DAY: Final = 86_400_000_000
-_RAREST: Final = 5  # words of a clause, by each two of which it is found
-_COMMON: Final = 24  # clauses with two words from which these find none
 _EARLIER: Final = 3  # statements that one later statement may replace
 
 
@@ -90,7 +89,7 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     rows = _fold(memories)
     rows = _fold(memories.filter(pa.array(np.isin(rows.of, _comparable(rows)))).combine_chunks())
     statements = _Statements.from_rows(rows)
-    pairs = [*_framed(statements), *_aligned(statements, listed)]
+    pairs = [p for p in (*_framed(statements), *_aligned(statements, listed)) if not _have_equal_figures(p)]
     once = {(min(p.one, p.two), max(p.one, p.two)): p for p in reversed(pairs)}
     return opposed(rows, statements.texts, statements.when, list(once.values()))
 
@@ -114,7 +113,6 @@ def _listed(memories: pa.Table) -> dict[str, set[str]]:
 # about which no other text says anything, and to see that costs a quarter of parsing them.
 
 _ROUGH: Final = re.compile(r"[.!?;,]\s+(?!(?:it|they|he|she)\b)|\n|\s(?:so|but)\s")
-_WORDS: Final = re.compile(r"[^\W_]+(?:[.,:/’'-][^\W_]+)*")
 _LIST: Final = re.compile(
     r"\b([a-z]{2,20})(?: (?:in|at|to|for|by|on|as|from))?(?: [A-Z][\w-]{1,20}){1,2}(?:, [A-Z][\w-]{1,20}){0,4},? and [A-Z]"
 )
@@ -132,7 +130,7 @@ def _comparable(rows: StatementRows) -> Ints:
     stems: dict[str, str] = {}
     for n, (text, scope) in enumerate(zip(rows.texts("text", every), rows.texts("scope", every), strict=True)):
         for clause in _ROUGH.split(text.lower()):
-            words = _WORDS.findall(clause)
+            words = WORDS.findall(clause)
             found = {stems.get(w) or stems.setdefault(w, stem_of(w)) for w in words if w not in GRAMMAR}
             if not _SPEAKER.isdisjoint(words):
                 found.add("i")
@@ -140,20 +138,8 @@ def _comparable(rows: StatementRows) -> Ints:
                 statements.append(n)
                 clauses.append(frozenset(found))
                 scopes.append(scope)
-    kept = {statements[k] for found in _sharing(clauses, scopes) for k in found}
+    kept = {statements[k] for found in sharing(clauses, scopes) for k in found}
     return np.array(sorted(kept), np.int64)
-
-
-def _sharing(clauses: Sequence[frozenset[str]], scopes: Sequence[str]) -> Iterator[list[int]]:
-    """Yield the groups of clauses of one scope that share two words, which are among the rarest of each; too large ones are left out."""
-    counts = Counter(word for clause in clauses for word in clause)
-    having: dict[tuple[str, str, str], list[int]] = {}
-    for k, (clause, scope) in enumerate(zip(clauses, scopes, strict=True)):
-        shared = sorted((counts[word], word) for word in clause if counts[word] > 1)[:_RAREST]
-        for (_, one), (_, other) in combinations(shared, 2):
-            if not (one[0].isdigit() and other[0].isdigit()):  # two figures name no subject
-                having.setdefault((scope, *((one, other) if one < other else (other, one))), []).append(k)
-    yield from (found for found in having.values() if 1 < len(found) <= _COMMON)
 
 
 class _Statements(NamedTuple):
@@ -206,11 +192,25 @@ def _framed(statements: _Statements) -> Iterator[OpposedPair]:
             if n == m or (notes and statements.kinds[n] != statements.kinds[m]):
                 continue
             if (value := other_value(framed, other)) is not None:
-                pair = OpposedPair("frame", n, m, (one, two), "number" if value.figures else "object")
+                pair = OpposedPair("frame", n, m, (one, two), _reason(one, two) if value.figures else "object")
                 found.append((pair, value.frame))
                 values[block, value.frame] |= {n, m}
     many = {relation_of(frame) for (_, frame), members in values.items() if _takes_many(members, statements.when)}
     yield from (pair for pair, frame in found if relation_of(frame) not in many)
+
+
+def _reason(one: str, two: str) -> Kind:
+    """Return the kind of contradiction between sentences whose values are figures or weekdays."""
+    a, b = specifics(one), specifics(two)
+    if a.exclusive != b.exclusive and (a.figures(), a.identifiers) == (b.figures(), b.identifiers):
+        return "polarity"
+    return "time" if kind_of_figures(a, b) == "time" else "number"
+
+
+def _have_equal_figures(pair: OpposedPair) -> bool:
+    """Return whether the sentences of a pair give the same figures in another form ("EUR 5,000" and "5 000 €")."""
+    one, two = (found.figures() | found.identifiers for found in map(specifics, pair.sentences))
+    return pair.reason == "number" and bool(one) and one == two
 
 
 def _takes_many(statements: Iterable[int], when: Sequence[int]) -> bool:
@@ -259,7 +259,7 @@ def _alignments(members: Sequence[_Placed], statements: _Statements) -> Iterator
     """Yield the pairs of clauses of one scope that are aligned, found by two rare words that they share."""
     words = [one.clause.words | one.clause.context | ({"i"} if one.clause.own else set()) for one in members]
     seen: set[tuple[int, int]] = set()
-    for found in _sharing(words, [""] * len(words)):
+    for found in sharing(words, [""] * len(words)):
         for place, k in enumerate(found):
             for j in found[place + 1 :]:
                 if (k, j) not in seen:
@@ -272,9 +272,10 @@ def _alignment(a: _Placed, b: _Placed, statements: _Statements) -> _Aligned | No
     n, m = a.statement, b.statement
     if n == m or a.holder != b.holder or not (a.holder or statements.are_comparable(n, m)):
         return None
-    if statements.when[n] == statements.when[m]:
-        return None
-    earlier, later = (a, b) if statements.when[n] < statements.when[m] else (b, a)
+    earlier, later = (a, b) if (statements.when[n], n) < (statements.when[m], m) else (b, a)
+    same_time = statements.when[n] == statements.when[m]
+    if same_time and (a.clause.marker or b.clause.marker or a.clause.content != b.clause.content):
+        return None  # nothing says which one is the news, so only the value may differ
     value = (withdrawn if later.clause.marker == "over" else other_stated_value)(earlier.clause, later.clause)
     return None if value is None else _Aligned(earlier, later, value)
 
@@ -294,5 +295,11 @@ def _latest(found: Sequence[_Aligned], statements: _Statements) -> Iterator[Oppo
         kept = sorted(sure or some, key=lambda one: (-statements.when[one.earlier.statement], one.earlier.statement))
         for one in kept[:_EARLIER]:
             sentences = (one.later.clause.sentence, one.earlier.clause.sentence)
-            reason = "number" if one.value.figures else "polarity" if one.later.clause.marker == "over" else "object"
+            reason = (
+                _reason(*sentences)
+                if one.value.figures
+                else "polarity"
+                if one.later.clause.marker == "over"
+                else "object"
+            )
             yield OpposedPair("aligned", one.later.statement, one.earlier.statement, sentences, reason)

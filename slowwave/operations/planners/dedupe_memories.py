@@ -12,8 +12,8 @@ The planner proposes merges of live memories of one kind, scope, subject, author
 Every member has the rule's cosine with the survivor, or its text. The whole cluster lies within the window, if there is one, and no two
 members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so that
 nights do not chain. The survivor is the pinned memory, else that of the most trusted source, of greatest confidence, importance, without
-small talk, newest start, smallest id; a pinned memory is never absorbed. Cost: that of the pairs, and a comparison of the texts of each
-near pair.
+small talk, the best written (a mark at its end, words as most copies have them), newest start, smallest id; a pinned memory is never
+absorbed. Cost: that of the pairs, and a comparison of the texts of each near pair.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ from slowwave.snapshots.rows import as_meant, small_talk, texts_without_small_ta
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.contradictions import difference, find
-from slowwave.text.forms import figures_of, standard_form
+from slowwave.text.forms import count_unusual_words, figures_of, standard_form
 from slowwave.text.keys import keys
+from slowwave.text.prefilter import matching
 from slowwave.text.quotation import quote
 from slowwave.text.sameness import WordsInUse, sameness
 from slowwave.text.specifics import specifics
@@ -247,6 +248,7 @@ _EVENT: Final = "event"
 _SOURCES: Final = 10
 _QUOTED: Final = 200  # characters
 _READ: Final = 16_384
+_ENDED: Final = r"[.!?…。][\"'”’)\]]*\s*$"
 _PATTERNS: Final = ("equal texts", "equal words", "event that says more")
 """Evidence for a merge, the strongest first: one text except for case, spaces, marks and contractions; the same words in another form, or
 mistyped; an event of which one text says more."""
@@ -427,15 +429,29 @@ def _rank(live: pa.Table, settings: Settings) -> Ints:
     ranks = np.array([trust.get(s, len(trust)) for s in sources.dictionary.to_pylist()] or [0], np.int64)
     start = pc.fill_null(live["valid_from"].cast(pa.int64()), -(2**62)).to_numpy()
     chatty = live["chatty"].to_numpy().astype(bool)
+    faults = _faults(live["text"])
     order = np.lexsort(
         (
-            *(np.arange(len(live)), -start, chatty, -live["importance"].to_numpy(), -live["confidence"].to_numpy()),
+            *(np.arange(len(live)), -start, faults, chatty),
+            *(-live["importance"].to_numpy(), -live["confidence"].to_numpy()),
             *(ranks[sources.indices.to_numpy(zero_copy_only=False)], ~live["pinned"].to_numpy().astype(bool)),
         )
     )
     rank = np.empty(len(live), np.int64)
     rank[order] = np.arange(len(live))
     return rank
+
+
+def _faults(texts: pa.ChunkedArray) -> Ints:
+    """Count (n,) the faults in the writing of texts: no mark at the end, and words that most copies of a text write otherwise."""
+    faults = (~matching(texts, _ENDED).to_numpy(zero_copy_only=False).astype(bool)).astype(np.int64)
+    copies = _codes(keys(texts))
+    order = np.argsort(copies, kind="stable")
+    order = order[np.bincount(copies, minlength=1)[copies[order]] > 1]
+    written = texts.take(pa.array(order)).to_pylist()
+    for group in np.split(np.arange(len(order)), np.flatnonzero(np.diff(copies[order])) + 1):
+        faults[order[group]] += np.array(count_unusual_words([written[k] for k in group.tolist()]), np.int64)
+    return faults
 
 
 @dataclass(frozen=True, slots=True, eq=False)

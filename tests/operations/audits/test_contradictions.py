@@ -218,7 +218,7 @@ def test_two_spellings_of_one_object_are_no_conflict() -> None:
     [
         ("is", "20 metres per second", "17 metres per second", "number"),
         ("is due on", "2025-03-14", "2025-04-14", "date"),
-        ("opens at", "04:30", "05:15", "date"),
+        ("opens at", "04:30", "05:15", "time"),
         ("needs a second person", "always", "never", "polarity"),
         ("lives in", "Porto", "Lisbon", "object"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from slowwave.operations.conflicts.memories import figure_conflicts
 from slowwave.operations.conflicts.rows import Tally
 from slowwave.plans.questions import Conflict
-from tests.operations.conflicts.test_memories import memory, world
+from tests.operations.conflicts.test_memories import memory, without_vectors, world
 from tests.operations.conflicts.test_stated import OLD, decided
 from tests.snapshots import uid
 
@@ -38,6 +38,14 @@ def test_another_figure_of_one_thing_is_for_a_person(one: str, other: str) -> No
     """Without a word of change both may be true."""
     (conflict,) = clash(note("a", one), note("b", other, 5))
     assert (conflict.reason, conflict.doubtful) == ("number", True)
+
+
+@pytest.mark.parametrize("later", ["Standup moved to 09:30.", "Standup is at 09:30."])
+def test_notes_without_vectors_are_compared_by_their_words(later: str) -> None:
+    rows = [note("a", "Standup is at 09:15."), note("b", later, 5)]
+    (conflict,) = figure_conflicts(without_vectors(*rows), Tally())
+    assert (conflict.reason, "similarity" in conflict.evidence) == ("time", False)
+    assert figure_conflicts(without_vectors(rows[0], note("b", "Lunch moved to 09:30.", 5)), Tally()) == []
 
 
 @pytest.mark.usefixtures("every_rule_decides")

@@ -34,6 +34,16 @@ def world(*memories: dict[str, object]) -> Snapshot:
     )
 
 
+def without_vectors(*memories: dict[str, object]) -> Snapshot:
+    return make_snapshot(
+        memories=[
+            {k: v for k, v in m.items() if k not in ("text", "angle")} | {"current_version_id": uid(f"of {m['id']}")}
+            for m in memories
+        ],
+        memory_versions=[{"id": uid(f"of {m['id']}"), "memory_id": m["id"], "content": m["text"]} for m in memories],
+    )
+
+
 def found(*memories: dict[str, object]) -> Sequence[Conflict]:
     return memory_conflicts(world(*memories), Settings(), Tally())
 
@@ -72,6 +82,37 @@ def test_near_memories_that_cannot_both_be_true_are_in_conflict(one: str, other:
 def test_what_both_may_be_true_is_none(one: str, other: str) -> None:
     """One says more, asks, speaks of somebody else's, guesses, or of something else, however near the vectors are."""
     assert found(memory("a", one), memory("b", other)) == []
+
+
+@pytest.mark.parametrize("subject", ["Office", ""])
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        ("The office closes at 18:00.", "The office closes at 19:00.", "time"),
+        ("The lease ends in 2026.", "The lease ends in 2027.", "date"),
+        ("Ben is allergic to nuts.", "Ben is not allergic to nuts.", "polarity"),
+    ],
+)
+def test_memories_without_vectors_are_compared_by_equal_words(one: str, other: str, reason: str, subject: str) -> None:
+    rows = [memory("a", one, subject=subject), memory("b", other, subject=subject)]
+    snapshot = without_vectors(*rows)
+    (conflict,) = memory_conflicts(snapshot, Settings(), Tally())
+    assert (conflict.reason, conflict.doubtful, "similarity" in conflict.evidence) == (reason, True, False)
+    assert len(memory_conflicts(world(rows[0] | {"angle": 80}, rows[1]), Settings(), Tally())) == (reason == "polarity")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The office closes at 18:00.", "The office opens at 9:00."),
+        ("Build 91 takes 12 minutes.", "Build 92 takes 21 minutes."),
+        ("The north office closes at 18:00.", "The south office closes at 19:00."),
+        ("Ben is allergic to nuts.", "Ada is not allergic to eggs."),
+    ],
+)
+def test_memories_without_vectors_of_other_things_are_no_conflict(one: str, other: str) -> None:
+    snapshot = without_vectors(memory("a", one, subject=""), memory("b", other, subject=""))
+    assert memory_conflicts(snapshot, Settings(), Tally()) == []
 
 
 def test_what_happened_twice_is_no_contradiction() -> None:

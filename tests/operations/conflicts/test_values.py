@@ -10,7 +10,7 @@ from slowwave.operations.conflicts.decide import decide, read_sides
 from slowwave.operations.conflicts.find import ended_statements, find_conflicts
 from slowwave.operations.conflicts.rows import Tally
 from slowwave.operations.conflicts.values import value_conflicts
-from slowwave.plans.questions import Conflict
+from slowwave.plans.questions import REASONS, Conflict
 from slowwave.store.settings import Settings
 from tests.operations.conflicts.test_frames import memory as note
 from tests.operations.conflicts.test_frames import world
@@ -82,6 +82,28 @@ def test_a_relation_with_several_values_on_one_day_takes_many() -> None:
     served = [note("The ferry calls at Vaasa.", 1), note("The ferry calls at Turku.", 5)]
     barge = [note(f"The barge calls at {town}.", day) for town, day in (("Kemi", 1), ("Pori", 1), ("Oulu", 2))]
     assert not found(*served, *barge)
+
+
+@pytest.mark.parametrize("amount", ["5 000 €", "5\u202f000 euros", "€5,000"])
+def test_an_equal_amount_in_another_form_is_no_other_value(amount: str) -> None:
+    first = note("The travel budget is €5,000." if "euros" in amount else "The travel budget is EUR 5,000.")
+    assert not found(first, note(f"The travel budget is {amount}.", 3))
+    assert pairs(note("The travel budget is €4,000."), note("The travel budget is €5,000.", 3)) == FIRST
+
+
+@pytest.mark.parametrize("day", [0, 3])
+def test_other_weekdays_are_asked_about_also_in_notes_of_one_day(day: int) -> None:
+    tuesdays = note("Deploys happen on Tuesdays.")
+    (conflict,) = found(tuesdays, note("Deploys happen on Thursdays.", day))
+    assert (conflict.reason, conflict.doubtful) == ("polarity", True)
+    assert not found(tuesdays, note("Backups happen on Thursdays.", day))
+    assert not found(tuesdays, note("Deploys happen on Tuesdays and Thursdays.", day))
+    assert not found(tuesdays, note("Deploys happen on Thursdays."), note("Deploys happen on Fridays."))
+
+
+def test_other_times_of_day_are_no_other_numbers() -> None:
+    (conflict,) = found(note("The tide gate closes at 18:00."), note("The tide gate closes at 19:00.", 3))
+    assert (conflict.reason, REASONS[conflict.reason]) == ("time", "state different times")
 
 
 def test_news_in_other_words_are_asked_about_if_only_one_statement_can_be_meant() -> None:

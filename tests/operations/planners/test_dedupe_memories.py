@@ -267,6 +267,29 @@ def test_the_survivor_is_chosen_by_the_rule_of_merges(one: Row, other: Row) -> N
     assert merged(propose(*rows)[1]) == {"keep": {"gone"}}
 
 
+@pytest.mark.parametrize("kind", ["event", "semantic"])
+@pytest.mark.parametrize(
+    ("texts", "kept"),
+    [
+        (
+            ("Never deploy on Fridays.", "Never deploy on Fridays.", "never deploy on fridays"),
+            "Never deploy on Fridays.",
+        ),
+        (("Never deploy on Fridays.", "Never deploy on Fridays"), "Never deploy on Fridays."),
+        (("Acme supplies paper.", "ACME supplies paper."), "Acme supplies paper."),
+        (("Use the API.", "Use the API.", "Use the Api."), "Use the API."),
+        (("Acme supplies paper.", "ACME SUPPLIES PAPER.", "ACME SUPPLIES PAPER."), "Acme supplies paper."),
+    ],
+)
+def test_survivor_of_equal_words_is_the_best_written(kind: str, texts: tuple[str, ...], kept: str) -> None:
+    rows = [event(f"m{n}", n + 1, text, kind=kind) for n, text in enumerate(texts)]
+    (item,) = propose(*rows)[1].items
+    assert item.evidence["names"][0] == kept  # pyright: ignore[reportIndexIssue]
+    rows[-1]["importance"] = 1.0
+    (item,) = propose(*rows)[1].items
+    assert item.evidence["names"][0] == texts[-1]  # pyright: ignore[reportIndexIssue]
+
+
 def test_of_equals_the_smallest_id_survives() -> None:
     """Whatever the order of the rows."""
     first, last = sorted(("a", "b"), key=uid)
