@@ -65,6 +65,8 @@ _SINGLE: Final = words_of("is in at to for by on as into until within about unde
 
 _MEASURED: Final = re.compile(r"(?:money|share|amount|count)\b")
 _COPULAS: Final = words_of("is are was were be been am : = → >")
+_SIGNS: Final = frozenset(":=→>@")
+_MANY_STEMS: Final = frozenset(map(stem_of, TAKES_MANY))
 _VERBS: Final = words_of("is are was were be been am has have had do does did go goes i we you")
 _CHANGE_VERBS: Final = frozenset(
     map(
@@ -173,7 +175,8 @@ class StatedClause(NamedTuple):
     """A clause that states something, without its grammar.
 
     ``content`` are the stems of its other words of content in order, ``plain`` these words as folded. ``own`` is whether it is about its
-    speaker ("i") or the user. ``context`` are words to which a pronoun at its beginning may point, ``old`` those of a wrong value.
+    speaker ("i") or the user. ``context`` are words to which a pronoun at its beginning may point,
+    ``lead`` those of the clause before it in its sentence, ``old`` those of a wrong value.
     """
 
     sentence: str
@@ -183,6 +186,7 @@ class StatedClause(NamedTuple):
     content: tuple[str, ...]
     plain: tuple[str, ...]
     context: frozenset[str]
+    lead: frozenset[str]
     marker: Marker
     old: frozenset[str]
 
@@ -268,6 +272,7 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
     if len(values) > _MOST_VALUES or (not values and not content):
         return None
     dropped = [fold(w) for w in _TOKEN.findall(old["old"])] if old else ()
+    lead = stems(ahead)
     marker: Marker = (
         "several"
         if several
@@ -279,6 +284,8 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
         if _NEW.search(clause)
         else ""
     )
+    if not marker and _is_verbless(words) and _SIGNS.isdisjoint(words) and all(v.kind in _NAMED for v in values):
+        return None  # an order, a heading: "Lend Ada the drill", "Alarm at Oil Jetty"
     return StatedClause(
         sentence,
         stated,
@@ -286,7 +293,8 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
         values,
         content,
         plain,
-        stems(ahead) if points else frozenset(),
+        lead if points else frozenset(),
+        lead if inner else frozenset(),
         marker,
         frozenset(w for w in dropped if w not in GRAMMAR),
     )
@@ -413,6 +421,8 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
     mine, theirs = _apart(earlier, later), _apart(later, earlier)
     if mine is None or theirs is None or (not later.old and (len(mine) != len(theirs) or len(mine) > 1)):
         return None
+    if min(len(earlier.lead - later.lead), len(later.lead - earlier.lead)) > 0 and not later.marker:
+        return None  # "The recital is on Monday, we meet at Rose Hall", "The class is on Friday, we meet at the pool"
     left, more = _left(earlier, later), _left(later, earlier)
     both = frozenset(earlier.content) & frozenset(later.content)
     if any(
@@ -442,7 +452,7 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
         return None
     if not (names or earlier.own or len(both | pointed) > 1) or max(len(left), len(more)) > _LEFT:
         return None
-    if not figures and not TAKES_MANY.isdisjoint((*earlier.plain, *later.plain)):
+    if not figures and not _MANY_STEMS.isdisjoint(map(stem_of, (*earlier.plain, *later.plain))):
         return None
     if any(value.link == "is" and value.kind in _NAMED for value in (*mine, *theirs)) and not MANY_NOUNS.isdisjoint(
         both

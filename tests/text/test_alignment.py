@@ -121,9 +121,22 @@ OTHER_RELATIONS = [
 ]
 
 
+ORDERS = [
+    ("Lend Ida Holm the coffee machine of the hall.", "Lend Ida Holm the projector of the hall."),
+    ("Lend Ida Holm the Reed Projector.", "Lend Ida Holm the Reed Camera."),
+    ("Tell Otto Berg kindly, it was not his fault.", "Tell Ida Holm kindly, it was not her fault."),
+    (
+        "Alarm at Reed Jetty: 7 boxes of fish above their set point.",
+        "Alarm at Park South: 6 boxes of fish above their set point.",
+    ),
+    ("The recital is on Monday, we meet at Rose Hall.", "The swimming class is on Friday, we meet at Reed Pool."),
+    ("The inspector liked the guard rail at Reed Head.", "The inspector liked the guard rail at Import Gate."),
+]
+
+
 @pytest.mark.parametrize(
     ("earlier", "later"),
-    [*HYPOTHETICAL, *QUOTED, *UNREAL, *CODE, *LISTED, *OTHERS, *PLANS, *OTHER_RELATIONS],
+    [*ORDERS, *HYPOTHETICAL, *QUOTED, *UNREAL, *CODE, *LISTED, *OTHERS, *PLANS, *OTHER_RELATIONS],
 )
 def test_clauses_that_may_both_be_true_are_not_aligned(earlier: str, later: str) -> None:
     assert not aligned(earlier, later)

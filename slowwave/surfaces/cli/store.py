@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def digest(namespace: Namespace, json: Json = False) -> None:
-    """Print one hash of all rows of a namespace, also of its connected store."""
+    """Print one hash of all rows of a namespace."""
     from slowwave.snapshots.export import memory_digest
 
     found = memory_digest(open_store(), namespace)
