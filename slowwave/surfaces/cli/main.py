@@ -104,7 +104,7 @@ _NAMESPACE: Final = {
     "remove": Verb("namespaces", "remove", "Delete an empty namespace, or end the nights of another one."),
     "as-of": Verb("search", "as_of", "List the rows that recall could have found at an instant."),
     "graph": Verb("search", "graph", "Write live entities and relationships as a graph file."),
-    "digest": Verb("store", "digest", "Print one hash of all rows in the memory tables."),
+    "digest": Verb("store", "digest", "Print one hash of all rows, connected ones too."),
     "reembed": Verb("store", "reembed", "Embed a namespace with another embedding model."),
     "retain": Verb("retention", "retain", "Remove reports and ledger rows that are past their retention."),
 }

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def digest(namespace: Namespace, json: Json = False) -> None:
-    """Print one hash of all rows of a namespace."""
+    """Print one hash of all rows, connected ones too."""
     from slowwave.snapshots.export import memory_digest
 
     found = memory_digest(open_store(), namespace)
