@@ -102,8 +102,16 @@ def diagnose_installation() -> list[Diagnosis]:
     ]
 
 
+_NAMED: Final = 5
+
+
 def warn(store: Store, claim: NamespaceClaim, about: str, problems: Sequence[str]) -> None:
-    """Record why files could not follow, as warnings on the run; they are shown under the operation ``about``."""
+    """Record why files could not follow, as warnings on the run; they are shown under the operation ``about``.
+
+    The first ``_NAMED`` are recorded, and the number of the others.
+    """
+    if len(problems) > _NAMED:
+        problems = [*problems[:_NAMED], f"So it is with {len(problems) - _NAMED:,} more."]
     for problem in problems:
         _LOG.warning("Run %s: %s", claim.run_id, problem)
     try:

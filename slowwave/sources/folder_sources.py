@@ -72,7 +72,7 @@ def commit_files(root: Path, paths: Collection[str], clean: Collection[str], sub
     chosen = sorted(set(paths) & set(clean))
     left = sorted(set(paths) - set(clean))
     problem = (
-        f"{left[0]}{f' and {len(left) - 1:,} more files' if left[1:] else ''} had changes that were not committed, or git does not know "
+        f"{_few(left)} had changes that were not committed, or git does not know "
         "them: what was written to them is left for you to commit."
         if left
         else ""

@@ -159,7 +159,7 @@ class FolderSync:
         Links and read-only blocks are not among them unless a change is pending for them.
         """
         problems = [f"{path}: {why}" for path, why in sorted(self.left.items()) if path not in self.aside]
-        return [*problems, *([self.commit.problem] if self.commit.problem else [])]
+        return [*([self.commit.problem] if self.commit.problem else []), *problems]
 
     def to_json(self) -> dict[str, object]:
         """Return the result as ``--json`` shows it."""
@@ -545,8 +545,7 @@ class FolderFollower:
                 f"Files of {folder.name} could not follow ({type(problem).__name__}). The next night tries again."
             ]
         if problems:
-            more = f" So it is with {len(problems) - 1:,} more." if problems[1:] else ""
-            warn(store, claim, "folder", (f"{problems[0].rstrip('.')}.{more}",))
+            warn(store, claim, "folder", [f"{problem.rstrip('.')}." for problem in problems])
 
     def explain(self, store: Store, problem: UndoBlocked) -> UndoBlocked:
         """Return the refusal with the files and lines of the blocks that a person changed since."""

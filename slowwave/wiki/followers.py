@@ -63,8 +63,7 @@ def follow_folders(store: Store, claim: NamespaceClaim) -> None:
         problems.append(f"Files of folders could not follow ({type(problem).__name__}).")
     if problems:
         warning = f"{problems[0]} `slowwave corpus sync {argument(claim.namespace)}` tries again."
-        more = f" So it is with {len(problems) - 1:,} more." if problems[1:] else ""
-        warn(store, claim, "corpus", (f"{warning}{more}",))
+        warn(store, claim, "corpus", [warning, *problems[1:]])
 
 
 def follow_pages(store: Store, claim: NamespaceClaim, settings: Settings, *, undo: bool = False) -> PageSync:

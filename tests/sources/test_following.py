@@ -101,6 +101,7 @@ def test_a_plan_is_one_commit_and_its_undo_gives_the_same_bytes(store: Store, fo
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "-m", "mine")
     write(folder, "draft.md", "- Not committed yet\n- Not committed yet\n")
+    write(folder, "broken.md", "---\na: [\n---\n- never read\n")
     before = files(folder)
     connected(store, folder)
     assert "notes" in namespaces(store)
@@ -126,9 +127,14 @@ def test_a_plan_is_one_commit_and_its_undo_gives_the_same_bytes(store: Store, fo
         "slowwave slowwave: files follow what was applied",
         "anna mine",
     ]
-    assert git(folder, "status", "--porcelain") == "?? draft.md\n", "what git does not know is left to whoever wrote it"
-    told = str(ask(store, "SELECT message FROM night.findings WHERE operation = 'folder'"))
-    assert "draft.md" in told
+    assert git(folder, "status", "--porcelain") == "?? broken.md\n?? draft.md\n", (
+        "what git does not know is left to whoever wrote it"
+    )
+    found = {
+        str(m).partition(":")[0].split()[0]
+        for (m,) in ask(store, "SELECT message FROM night.findings WHERE operation = 'folder'")
+    }
+    assert found == {"draft.md", "broken.md"}, "each problem is recorded"
     again = run_night(store, "notes", force=True).plan
     assert again is None or again.items == ()
     undo_run(store, result.run_id)
