@@ -39,7 +39,7 @@ def test_a_plan_is_called_what_became_of_it(store: Store, run: Run) -> None:
     assert told() == "partly_approved"
     one = apply_approval(store, first.id).run_id
     assert told() == "partly_applied"
-    assert f"{len(plan.items) - 1} pending, 1 applied" in run("plans", "show", world.slug)[1]
+    assert f"{len(plan.items) - 2} decided and 1 question pending, 1 applied" in run("plans", "show", world.slug)[1]
     second = approve(store, world.slug, plan.plan_hash, approver="mara", include_review=True)
     assert told() == "approved"
     other = apply_approval(store, second.id).run_id

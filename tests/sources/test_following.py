@@ -181,7 +181,7 @@ def test_a_folder_that_is_gone_and_files_that_are_none(store: Store, folder: Pat
     assert ask(store, rows) == [(i, path.replace("MEMORY", "INDEX"), b) for i, path, b in held]
     (left,) = [d.finding for d in diagnose_folders(store) if "left out" in d.finding]
     assert "link.md" in left
-    assert "broken.md (line 2: " in left, "a file that no night could read is named with its line"
+    assert "broken.md (line 3: " in left, "a file that no night could read is named with its line"
     plan = planned(store)
     (folder / "INDEX.md").unlink()
     (folder / "INDEX.md").symlink_to(tmp_path / "secret.md")

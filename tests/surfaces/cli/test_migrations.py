@@ -79,7 +79,7 @@ def test_migrate_of_the_last_former_schema_prints_which_migration_replaces_it(
         assert (
             code,
             f"is that of {INITIAL}, which replaces the migrations until {LAST_FORMER}" in text,
-            "Ran 2 migrations on" in text,
+            "Ran 3 migrations on" in text,
         ) == (0, True, True), err
         code, out, _ = run("migrate")
         assert (code, "is up to date" in out) == (0, True)

@@ -98,7 +98,7 @@ def test_a_contradiction_is_known_on_both_sides_until_a_person_says_that_both_ma
         {"id": c["current_version_id"], "memory_id": c["id"], "content": t} for c, t in zip(claims, texts, strict=True)
     ]
     snapshot = make_snapshot(memories=claims, memory_versions=versions, entities=entities)
-    (conflict,) = conflicts_of_memories(snapshot, Settings.for_namespace({}), Tally())
+    conflict, *_ = conflicts_of_memories(snapshot, Settings.for_namespace({}), Tally())
     row = {"id": uid("x"), "table_name": "memories", "row_a_id": uid("a"), "row_b_id": uid("b"), "seen": conflict.seen}
     row |= {"resolution": "kept", "resolved_by": "mara", "evidence": "{}", "recorded_at": TAKEN_AT}
     ruled = found(texts, claims, entities, conflicts=[row], **marked)
