@@ -445,9 +445,7 @@ class Injected:
         for k in range(round(CHANGED * share)):
             relation = relations[k % len(relations)]
             of, (old, new) = subject(relation), rng.sample(pools[relation["values"]], 2)
-            form = (
-                relation["note"] if k % 5 else relation["sentence"]
-            )  # a fifth of the changes is stated in another form
+            form = relation["note"] if k % 5 else relation["sentence"]  # a fifth is stated in another form
             earlier = state(relation["note"][0], of, old, 300 - k % 90)
             changed.append((earlier, state(rng.choice(form), of, new, 100 - k % 90)))
         for k in range(round(BOTH_HOLD * share)):

@@ -779,9 +779,8 @@ def new_versions(
     model, a memory keeps its vector. Raises ``Refused`` for a memory that is retired, and for one that is named twice. Cost: a pass over
     memories and versions.
     """
-    from slowwave.text.dates import (
-        own_text,
-    )  # its patterns take longer to compile than commands that list something take
+    # Its patterns take longer to compile than commands that list something take.
+    from slowwave.text.dates import own_text
 
     ids = [c.memory for c in changes]
     if len(set(ids)) != len(ids):

@@ -655,10 +655,8 @@ def answer_alike(
             f"{len(sample & given.keys()):,} of the {len(sample):,} questions of the sample are checked. Check all of them or none. "
             "Nothing was kept."
         )
-    for (
-        item,
-        one,
-    ) in given.items():  # each in a transaction of its own, which is how answers to single questions are known
+    for item, one in given.items():
+        # Each in a transaction of its own, which is how answers to single questions are known.
         save_drafts(store, plan.header.namespace, plan.plan_hash, [NewDraft(item, one)], reviewer=by)
     others = sum(one != verdict for one in given.values())
     if others:

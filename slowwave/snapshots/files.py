@@ -140,7 +140,8 @@ def _write_folder(snapshot: Snapshot, target: Path) -> bytes:
 
 def _upload(snapshot: Snapshot, system: fsspec.AbstractFileSystem, path: str) -> bytes:
     """Write the files into the cache and send them, ``meta.json`` last."""
-    with _new_in_cache(system, path) as folder:
+    size = sum(t.nbytes for t in snapshot.tables.values()) + sum(v.matrix.nbytes for v in snapshot.vectors.values())
+    with _new_in_cache(system, path, size) as folder:
         meta = _write_files(snapshot, folder, hashed=True)
         names = sorted(p.name for p in folder.iterdir() if p.name != _META)
         try:
@@ -414,7 +415,7 @@ def _cached(system: fsspec.AbstractFileSystem, path: str, location: str) -> Path
 
 
 @contextmanager
-def _new_in_cache(system: fsspec.AbstractFileSystem, path: str, size: int = 0) -> Generator[Path]:
+def _new_in_cache(system: fsspec.AbstractFileSystem, path: str, size: int) -> Generator[Path]:
     """Yield a folder to write to, which becomes the cached folder of a snapshot unless the body raises.
 
     Raises ``SnapshotError`` if ``size`` bytes do not fit the cache, or if the cache belongs to somebody else.

@@ -272,7 +272,7 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
     if len(values) > _MOST_VALUES or (not values and not content):
         return None
     dropped = [fold(w) for w in _TOKEN.findall(old["old"])] if old else ()
-    lead = stems(ahead)
+    before = stems(ahead)
     marker: Marker = (
         "several"
         if several
@@ -293,8 +293,8 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
         values,
         content,
         plain,
-        lead if points else frozenset(),
-        lead if inner else frozenset(),
+        before if points else frozenset(),
+        before if inner else frozenset(),
         marker,
         frozenset(w for w in dropped if w not in GRAMMAR),
     )
@@ -559,11 +559,8 @@ def withdrawn(earlier: StatedClause, later: StatedClause) -> OtherStatedValue | 
     both = frozenset(later.content) & (earlier.words | earlier.context)
     names = frozenset(word for value in later.values for word in value.words)
     known = sum(not earlier.words.isdisjoint(value.words) for value in later.values)
-    if (
-        len(missing) > (known + len(both) > 2 or known > 1)
-        or known + len(both) < 2 - bool(later.own)
-        or not (known or later.own)
-    ):
+    may_miss = 1 if known + len(both) > 2 or known > 1 else 0
+    if len(missing) > may_miss or known + len(both) < 2 - bool(later.own) or not (known or later.own):
         return None
     return (
         OtherStatedValue(both | names, both, sure=True, figures=False)

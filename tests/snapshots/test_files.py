@@ -283,6 +283,11 @@ def test_the_cache_holds_its_limit_and_forgets_what_is_unused(
     monkeypatch.setenv("SLOWWAVE_SNAPSHOT_CACHE_GIB", str(size / 2 / (1 << 30)))
     with pytest.raises(SnapshotError, match="SLOWWAVE_SNAPSHOT_CACHE_GIB to a larger number"):
         load_snapshot(*kept[1])
+    monkeypatch.setenv("SLOWWAVE_SNAPSHOT_CACHE_GIB", "1e-8")
+    before = bucket.names()
+    with pytest.raises(SnapshotError, match="SLOWWAVE_SNAPSHOT_CACHE_GIB to a larger number"):
+        saved(store)
+    assert bucket.names() == before
     monkeypatch.setenv("SLOWWAVE_SNAPSHOT_CACHE_GIB", "large")
     with pytest.raises(SnapshotError, match="give a number of GiB"):
         load_snapshot(*kept[1])

@@ -195,7 +195,7 @@ def _with_equal_words(
     """Return near pairs, and pairs of one block with a statement without a vector that have most of their words in common.
 
     ``held`` are the places of the vectors of all statements, -1 for none, ``block`` those of the ``chosen`` statements. Two statements are
-    compared if they share two rare words, or begin with one word. The cosine of such a pair is not known.
+    compared if they share two rare words; that both begin with one word counts as a further one. The cosine of such a pair is not known.
     """
     if (held[chosen] >= 0).all():
         return near

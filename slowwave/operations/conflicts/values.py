@@ -177,9 +177,9 @@ def _framed(statements: _Statements) -> Iterator[OpposedPair]:
     """Yield the pairs of one frame among short statements and clauses of turns, except those whose relation takes many values."""
     blocks: defaultdict[tuple[str, str, str], list[tuple[int, str, Framed]]] = defaultdict(list)
     for n, text in enumerate(statements.texts):
-        said = [(text, text)] if not statements.turns[n] and len(text) <= LONGEST else []
-        said = said or [(one.sentence, one.text) for one in statements.clauses[n] if is_present(one.text)]
-        for sentence, clause in said:
+        clauses = [(text, text)] if not statements.turns[n] and len(text) <= LONGEST else []
+        clauses = clauses or [(one.sentence, one.text) for one in statements.clauses[n] if is_present(one.text)]
+        for sentence, clause in clauses:
             if (framed := read_framed(clause)) is not None:
                 block = statements.scopes[n], statements.authors[n], statements.subjects[n]
                 blocks[block].append((n, sentence, framed))
@@ -242,8 +242,8 @@ def _aligned(statements: _Statements, listed: Mapping[str, set[str]]) -> Iterato
         for one in found:
             if one.later.clause.marker != "over":
                 values[one.value.shared] |= {one.earlier.statement, one.later.statement}
-        of = {one.value.shared: one.value.relation for one in found}
-        many = {of[shared] for shared, said in values.items() if _takes_many(said, statements.when)}
+        relations = {one.value.shared: one.value.relation for one in found}
+        many = {relations[shared] for shared, members in values.items() if _takes_many(members, statements.when)}
         yield from _latest([one for one in found if not _is_of_many(one, many, lists[scope])], statements)
 
 

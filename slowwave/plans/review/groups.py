@@ -54,7 +54,7 @@ def form_of(item: StoredItem) -> QuestionForm | None:
     """Return the form of a question about two values of a relation; None for any other item."""
     if item.question != "which_is_right" or item.kind != "invalidate_rows":
         return None
-    mutation, evidence = json.loads(item.mutation), json.loads(item.evidence)
+    evidence = json.loads(item.evidence)
     relation, side = (str(evidence.get(name) or "") for name in ("relation", "side"))
     if not relation or "winner_id" not in evidence:
         return None
@@ -63,7 +63,8 @@ def form_of(item: StoredItem) -> QuestionForm | None:
         direction = "later"
     elif side.endswith("it is older"):
         direction = "earlier"
-    return QuestionForm(item.operation, str(mutation["table"]), " ".join(relation.casefold().split()), direction)
+    table = str(json.loads(item.mutation)["table"])
+    return QuestionForm(item.operation, table, " ".join(relation.casefold().split()), direction)
 
 
 def draw_sample(items: Sequence[_Any]) -> list[_Any]:
