@@ -175,8 +175,8 @@ class StatedClause(NamedTuple):
     """A clause that states something, without its grammar.
 
     ``content`` are the stems of its other words of content in order, ``plain`` these words as folded. ``own`` is whether it is about its
-    speaker ("i") or the user. ``context`` are words to which a pronoun at its beginning may point,
-    ``lead`` those of the clause before it in its sentence, ``old`` those of a wrong value.
+    speaker ("i") or the user. ``context`` are words to which a pronoun at its beginning may point, ``old`` those of a wrong
+    value.
     """
 
     sentence: str
@@ -186,7 +186,6 @@ class StatedClause(NamedTuple):
     content: tuple[str, ...]
     plain: tuple[str, ...]
     context: frozenset[str]
-    lead: frozenset[str]
     marker: Marker
     old: frozenset[str]
 
@@ -272,7 +271,6 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
     if len(values) > _MOST_VALUES or (not values and not content):
         return None
     dropped = [fold(w) for w in _TOKEN.findall(old["old"])] if old else ()
-    before = stems(ahead)
     marker: Marker = (
         "several"
         if several
@@ -293,8 +291,7 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
         values,
         content,
         plain,
-        before if points else frozenset(),
-        before if inner else frozenset(),
+        stems(ahead) if points else frozenset(),
         marker,
         frozenset(w for w in dropped if w not in GRAMMAR),
     )
@@ -421,8 +418,6 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
     mine, theirs = _apart(earlier, later), _apart(later, earlier)
     if mine is None or theirs is None or (not later.old and (len(mine) != len(theirs) or len(mine) > 1)):
         return None
-    if min(len(earlier.lead - later.lead), len(later.lead - earlier.lead)) > 0 and not later.marker:
-        return None  # "The recital is on Monday, we meet at Rose Hall", "The class is on Friday, we meet at the pool"
     left, more = _left(earlier, later), _left(later, earlier)
     both = frozenset(earlier.content) & frozenset(later.content)
     if any(

@@ -122,21 +122,20 @@ OTHER_RELATIONS = [
 
 
 ORDERS = [
-    ("Lend Ida Holm the coffee machine of the hall.", "Lend Ida Holm the projector of the hall."),
-    ("Lend Ida Holm the Reed Projector.", "Lend Ida Holm the Reed Camera."),
-    ("Tell Otto Berg kindly, it was not his fault.", "Tell Ida Holm kindly, it was not her fault."),
-    (
-        "Alarm at Reed Jetty: 7 boxes of fish above their set point.",
-        "Alarm at Park South: 6 boxes of fish above their set point.",
-    ),
-    ("The recital is on Monday, we meet at Rose Hall.", "The swimming class is on Friday, we meet at Reed Pool."),
+    ("Lend Ida Holm the Steam Iron.", "Lend Ida Holm the Garden Hose."),
+    ("Smoke alarm at Oil Jetty: 7 boxes of fish are warm.", "Smoke alarm at Lorry Park: 6 boxes of fish are warm."),
+    ("We all meet at Rose Hall.", "We all meet at Corner Pool."),
     ("The inspector liked the guard rail at Reed Head.", "The inspector liked the guard rail at Import Gate."),
+]
+ANOTHERS = [
+    ("Ida works for Reed Systems.", "Ida no longer works for Holm Systems."),
+    ("Ida works for Reed Systems.", "Otto no longer works for Reed Systems."),
 ]
 
 
 @pytest.mark.parametrize(
     ("earlier", "later"),
-    [*ORDERS, *HYPOTHETICAL, *QUOTED, *UNREAL, *CODE, *LISTED, *OTHERS, *PLANS, *OTHER_RELATIONS],
+    [*ORDERS, *ANOTHERS, *HYPOTHETICAL, *QUOTED, *UNREAL, *CODE, *LISTED, *OTHERS, *PLANS, *OTHER_RELATIONS],
 )
 def test_clauses_that_may_both_be_true_are_not_aligned(earlier: str, later: str) -> None:
     assert not aligned(earlier, later)

@@ -272,9 +272,11 @@ def _alignment(a: _Placed, b: _Placed, statements: _Statements) -> _Aligned | No
     n, m = a.statement, b.statement
     if n == m or a.holder != b.holder or not (a.holder or statements.are_comparable(n, m)):
         return None
-    earlier, later = (a, b) if (statements.when[n], n) < (statements.when[m], m) else (b, a)
-    same_time = statements.when[n] == statements.when[m]
-    if same_time and (a.clause.marker or b.clause.marker or a.clause.content != b.clause.content):
+    marked = bool(a.clause.marker), bool(b.clause.marker)
+    order = (statements.when[n], marked[0], n) < (statements.when[m], marked[1], m)
+    earlier, later = (a, b) if order else (b, a)
+    unordered = statements.when[n] == statements.when[m] and marked[0] == marked[1]
+    if unordered and (marked[0] or a.clause.content != b.clause.content):
         return None  # nothing says which one is the news, so only the value may differ
     value = (withdrawn if later.clause.marker == "over" else other_stated_value)(earlier.clause, later.clause)
     return None if value is None else _Aligned(earlier, later, value)

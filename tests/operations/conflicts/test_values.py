@@ -101,6 +101,16 @@ def test_other_weekdays_are_asked_about_also_in_notes_of_one_day(day: int) -> No
     assert not found(tuesdays, note("Deploys happen on Thursdays."), note("Deploys happen on Fridays."))
 
 
+def test_news_are_asked_about_also_in_notes_of_one_day() -> None:
+    """Which one is the news says the statement itself; without that, other words may be about something else."""
+    desk = note("The desk of Ida Holm is in Turku.")
+    assert pairs(desk, note("The desk of Ida Holm has been moved to Vaasa.")) == FIRST
+    assert pairs(note("The desk of Ida Holm has been moved to Vaasa."), desk) == FIRST
+    other = "The large desk of Ida Holm is in Vaasa."
+    assert pairs(desk, note(other, 3)) == FIRST
+    assert not found(desk, note(other))
+
+
 def test_other_times_of_day_are_no_other_numbers() -> None:
     (conflict,) = found(note("The tide gate closes at 18:00."), note("The tide gate closes at 19:00.", 3))
     assert (conflict.reason, REASONS[conflict.reason]) == ("time", "state different times")
