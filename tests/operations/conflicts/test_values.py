@@ -102,7 +102,7 @@ def test_other_weekdays_are_asked_about_also_in_notes_of_one_day(day: int) -> No
 
 
 def test_news_are_asked_about_also_in_notes_of_one_day() -> None:
-    """Which one is the news says the statement itself; without that, other words may be about something else."""
+    """A statement that calls itself news comes after the other; without that, other words may be about something else."""
     desk = note("The desk of Ida Holm is in Turku.")
     assert pairs(desk, note("The desk of Ida Holm has been moved to Vaasa.")) == FIRST
     assert pairs(note("The desk of Ida Holm has been moved to Vaasa."), desk) == FIRST
