@@ -21,6 +21,7 @@ from slowwave.plans.gate import set_rule
 from slowwave.plans.policies import QuestionKind, accept_policy
 from slowwave.plans.review.drafts import NewDraft, save_drafts
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from slowwave.surfaces.api.memory import Memory
 from slowwave.surfaces.review_page.app import review_app
 from slowwave.surfaces.review_page.guard import Entrance, entrance_of
@@ -43,6 +44,7 @@ from tests.waiting import until
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 MERGES, ARCHIVES, DECIDED = 170, 30, 800
+A_NIGHT = Settings().questions_per_night
 
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
@@ -133,7 +135,7 @@ def test_an_address_from_elsewhere_leads_below_the_session(store: Store, chromiu
 def test_a_thousand_items_are_reviewed_by_keyboard_signed_once_and_taken_back(
     store: Store, chromium: Browser, entrance: Entrance, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """200 questions, a key each and a few more; one approval, one run, and the memory as it was."""
+    """200 questions, a key each and a few more, those beyond a night's on demand; one approval, one run, and the memory as it was."""
     from playwright.sync_api import expect
 
     plan = plant(store, asked=MERGES, decided=DECIDED, archived=ARCHIVES)
@@ -151,6 +153,12 @@ def test_a_thousand_items_are_reviewed_by_keyboard_signed_once_and_taken_back(
     asked = MERGES + ARCHIVES
     for n in range(asked - ARCHIVES):
         counted_press(answers[n % len(answers)])
+        if n == 9:  # the first ten are on their way to the server
+            later = page.get_by_role("link", name=f"{asked - A_NIGHT} more questions wait")
+            later.focus()
+            counted_press("Enter")
+            page.wait_for_url(re.compile("all=1"))
+            expect(page.locator("[data-count=open]").first).to_have_text(str(asked - 10))
     counted_press("n")  # a slip
     counted_press("u")
     expect(page.locator("#told")).to_contain_text("Taken back")

@@ -370,14 +370,16 @@ function start(desk) {
       show(row);
     });
   }
-  document.querySelector("#sign-link")?.addEventListener("click", (event) => {
-    if (!unsaved) return;
+  document.addEventListener("click", (event) => { // a link that leaves the page waits until its answers are saved
+    const link = event.target.closest("a[href]");
+    const elsewhere = event.metaKey || event.ctrlKey || event.shiftKey || link?.target;
+    if (!unsaved || !link || elsewhere || event.defaultPrevented || link.getAttribute("href").startsWith("#")) return;
     event.preventDefault();
     failed = false;
-    say("Your answers are being saved. The page to sign opens then.");
+    say("Your answers are being saved. The page that you asked for opens then.");
     const ready = () => { // answers that were given meanwhile are waited for as well
       if (unsaved) saving.then(ready);
-      else if (!leaving && !failed) leave(event.target.closest("a").href);
+      else if (!leaving && !failed) leave(link.href);
     };
     ready();
   });
