@@ -147,7 +147,7 @@ _TITLE: Final = "Memory"
 _OPENING: Final = (
     f"# {_TITLE}",
     "",
-    "What recall has proved useful. Slowwave writes what stands between the two marks; the rest of the file is yours.",
+    "Memories that proved useful when they were recalled. Slowwave writes the lines between the two marks; the rest of the file is yours.",
 )
 _HEADING: Final = 80
 
@@ -237,7 +237,8 @@ _TITLE_DIARY: Final = "Dream diary"
 _OPENING_DIARY: Final = (
     f"# {_TITLE_DIARY}",
     "",
-    "What nights did to this memory. Slowwave writes what stands between the two marks; the rest of the file is yours.",
+    "The changes that nights made to this memory. A change that was undone since the last night is removed by the next one. "
+    "Slowwave writes the lines between the two marks; the rest of the file is yours.",
 )
 _LINKED: Final = 3  # sources of a line that counts
 _PROMOTED: Final = 20  # promotions of a day that are listed

@@ -36,7 +36,8 @@ def test_a_line_has_its_words_its_figures_and_its_source() -> None:
     assert page.body.split("\n")[1:] == [
         "# Memory",
         "",
-        "What recall has proved useful. Slowwave writes what stands between the two marks; the rest of the file is yours.",
+        "Memories that proved useful when they were recalled. "
+        "Slowwave writes the lines between the two marks; the rest of the file is yours.",
         "",
         "## Semantic",
         f"- Tea is at four. _(score=0.90, hits=3, days=2)_ {link('m0')}",
