@@ -24,12 +24,12 @@ Ints = NDArray[np.int64]
 IDENTIFIERS: Final = frozenset(("email", "url", "phone", "code", "codes"))
 """Shapes whose values usually identify one thing."""
 
-_EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}\.[^@\s.]{2,24}")
-_URL: Final = re.compile(r"(?:https?://|www\.)\S{3,2000}", re.IGNORECASE)
+EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}\.[^@\s.]{2,24}")
+URL: Final = re.compile(r"(?:https?://|www\.)\S{3,2000}", re.IGNORECASE)
 _DOMAIN: Final = re.compile(r"(?:https?://)?[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:[/?#]\S{0,2000})?", re.IGNORECASE)
 _SITE: Final = re.compile(r"url|site|web|domain|homepage|link", re.IGNORECASE)
-_PHONE: Final = re.compile(r"\+?\(?\d[\d ()./-]{5,20}\d")
-_TELEPHONE: Final = re.compile(r"phone|mobile|tel(?:$|_)|fax|cell(?:$|_)", re.IGNORECASE)
+PHONE: Final = re.compile(r"\+?\(?\d[\d ()./-]{5,20}\d")
+TELEPHONE: Final = re.compile(r"phone|mobile|tel(?:$|_)|fax|cell(?:$|_)", re.IGNORECASE)
 _DATE: Final = re.compile(r"(\d{4})([-/.]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?:[T ].{0,30})?")
 _DATED: Final = re.compile(r"\d{4}([-/.])\d{2}\1\d{2}(?:[T ].{0,30})?")
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
@@ -192,15 +192,15 @@ def _shape(key: str, values: Sequence[str], stated: int) -> str:
     def shaped(pattern: re.Pattern[str], share: float = _SHARE) -> bool:
         return sum(pattern.fullmatch(v) is not None for v in sample) >= share * len(sample)
 
-    if shaped(_EMAIL):
+    if shaped(EMAIL):
         return "email"
-    if shaped(_URL) or (_SITE.search(key) and shaped(_DOMAIN)):
+    if shaped(URL) or (_SITE.search(key) and shaped(_DOMAIN)):
         return "url"
     if shaped(_DATE) or shaped(_DAY_FIRST) or (shaped(_DATED) and shaped(_DATE, _DATES)):
         return "date"
     if _OFFICIAL.search(key) or (_GENERIC.search(key) and (unique >= 0.4 or stated < _MEASURED)):
         return "code"
-    if shaped(_PHONE) and (_TELEPHONE.search(key) or not shaped(_NUMBER)):
+    if shaped(PHONE) and (TELEPHONE.search(key) or not shaped(_NUMBER)):
         return "phone"
     if shaped(_NUMBER):
         return "number"

@@ -22,6 +22,7 @@ from slowwave.matching.blocks import (
     ranges,
     unique,
 )
+from slowwave.matching.identity import Identity
 from slowwave.matching.names import LONGEST
 from slowwave.matching.population import Population
 from slowwave.matching.vectors import pairs_above, share_above
@@ -285,7 +286,7 @@ Bits = NDArray[np.uint16]
 
 KEYS: Final = (
     *("name", "words", "compact", "acronym", "nickname", "initials", "ends", "slip", "ngram"),
-    *("alias", "attribute", "rare word", "record", "split", "vector"),
+    *("alias", "attribute", "rare word", "record", "split", "vector", "identity"),
 )
 """Keys in the order of their bits in ``CandidatePairs.found_by``. "split" marks near records inside a block that was too large."""
 
@@ -327,27 +328,37 @@ class CandidatePairs:
     found_by: Bits
     dropped: tuple[str, ...]
 
-    def only_by(self, key: str) -> Flags:
+    def only_by(self, *keys: str) -> Flags:
         """Flag the pairs (p,) that no other key has found."""
-        return self.found_by == _bit(key)
+        return self.found_by & ~np.bitwise_or.reduce([_bit(key) for key in keys]) == 0
 
     def counts(self) -> dict[str, int]:
         """Count the pairs found by each key; a pair counts for every key that found it."""
-        return {key: int(np.count_nonzero(self.found_by & (1 << bit))) for bit, key in enumerate(KEYS)}
+        return {key: int(np.count_nonzero(self.found_by & _bit(key))) for key in KEYS}
 
 
-def find(population: Population, band_low: float, threshold: float, focus: Flags | None = None) -> CandidatePairs:
+def find(
+    population: Population,
+    band_low: float,
+    threshold: float,
+    focus: Flags | None = None,
+    identity: Identity | None = None,
+) -> CandidatePairs:
     """Find all candidate pairs.
 
     ``band_low`` is the cosine from which near vectors are compared, ``threshold`` the cosine from which they merge. With ``focus`` (n,),
     only pairs with a row of the focus are found, at a cost that shrinks with it. The nearest names, records and vectors are then searched
-    for the rows of the focus only.
+    for the rows of the focus only. Rows that share a value of a declared ``identity`` are always compared.
     """
     found = _Found(len(population), focus)
     records = Records.from_population(population)
     words = TfIdfRows.from_reader(population.kind, _reader(records, np.arange(len(population))), records.words)
     _by_names(population, found)
     _by_values(population, records, found)
+    if identity is not None:
+        rows, codes = identity.blocks()
+        of_type = codes * (int(population.kind.max(initial=0)) + 1) + population.kind[rows]
+        found.add_blocks("identity", Blocks.from_codes(rows, of_type), _VALUED)
     found.add("record", _near_records(population, records, words, found))
     large = _worth_splitting(words, found)
     del words  # they take as much memory as the index of the blocks

@@ -17,6 +17,7 @@ from slowwave.matching.attributes import Column
 from slowwave.matching.clusters import Grouping, Says, Within, whole
 from slowwave.matching.compare import FIELDS, LEVEL, NAME_LEVELS, RARE, UNMISTAKABLE, Traits
 from slowwave.matching.evidence import OVERWHELMING, Evidence, OtherNames, Scores, WeightsByType
+from slowwave.matching.identity import NEAR, SAME, Identity
 from slowwave.matching.options import DedupeEntitiesOptions, MatchSettings, RecomputeCentroidsOptions
 from slowwave.matching.population import Population
 from slowwave.matching.review import (
@@ -168,13 +169,13 @@ def _years(column: Column) -> bool:
     return all(text.isdecimal() and int(text) in _YEARS for text in column.texts.tolist())
 
 
-# Effects of answers: a correction of each type's scores, and rows that are joined before scores are used.
+# Effects of answers and of a declared identity: a correction of each type's scores, and rows that are joined before scores are used.
 #
 # Answers of people have two effects. The pair itself is decided: two rows that a person called different are never joined, and two rows
 # that a person called the same are joined first, even if a rule on names or identifiers contradicts it, which is counted and reported.
-# Between all other rows every veto remains. A recorded conflict and a rejection are decisions of people as well, and take precedence over
-# an answer. In addition, similar pairs are judged anew by ``slowwave.matching.answers``. ``slowwave.matching.review`` chooses the pairs to
-# ask about.
+# Between all other rows every veto remains. A recorded conflict, a rejection and a declared identity that differs are decisions of people
+# as well, and take precedence over an answer. Rows with an equal identity are joined next. In addition, similar pairs are judged anew by
+# ``slowwave.matching.answers``. ``slowwave.matching.review`` chooses the pairs to ask about.
 
 _SURE: Final = 3.0  # log-odds, .95
 _OPEN: Final = -3.0  # log-odds from which on differing words are compared
@@ -240,7 +241,7 @@ def _doubtful(evidence: Evidence, vetoes: Vetoes, i: Ints, j: Ints) -> tuple[Int
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """The groups of rows that answers have joined.
+    """The groups of rows that answers or an equal identity have joined.
 
     ``label`` (n,) is the smallest row of each row's group. ``links`` holds the pairs of rows that hold the groups together, ``reasons``
     what contradicts some of them, and ``counts`` the number of answers and their outcomes.
@@ -252,17 +253,25 @@ class Joined:
     counts: Mapping[str, int]
 
 
-def joined(ids: NDArray[np.object_], vetoes: Vetoes, answered: AnsweredRows) -> Joined:
-    """Join the rows (n,) that were answered to be the same, unless a recorded conflict, a rejection or an answer forbids it."""
+def joined(
+    ids: NDArray[np.object_], vetoes: Vetoes, answered: AnsweredRows, same: tuple[Ints, Ints], apart: Says
+) -> Joined:
+    """Join the rows (n,) that were answered to be the same, and then those with the ``same`` identity (p,), (p,).
+
+    A recorded conflict, a rejection, an answer or a different identity forbids it, and for an equal identity also ``apart``.
+    """
     yes = np.flatnonzero(answered.same & answered.sure)
     i, j = answered.i[yes], answered.j[yes]
-    decided = len(vetoes.cannot_link)  # the reasons up to here are decisions of people, later ones are rules
+    decided = vetoes.decided
 
     def forbids(x: Ints, y: Ints) -> Flags:
         reason = vetoes.forbid(x, y, np.zeros(len(x), bool))
         return (reason > 0) & (reason <= decided)
 
-    grown = clusters.grow(answered.n, i, j, forbids, lambda x, _y: np.ones(len(x), bool))
+    def agrees(x: Ints, _y: Ints) -> Flags:
+        return np.ones(len(x), bool)
+
+    grown = clusters.grow(answered.n, i, j, forbids, agrees)
     names, reason = vetoes.reasons(), vetoes.forbid(i, j, np.zeros(len(i), bool))
     against = np.flatnonzero((reason > decided) & ~grown.refused)
     reasons = {(str(ids[i[k]]), str(ids[j[k]])): OVERRULED.format(names[int(reason[k]) - 1]) for k in against.tolist()}
@@ -272,8 +281,12 @@ def joined(ids: NDArray[np.object_], vetoes: Vetoes, answered: AnsweredRows) -> 
         "answers against a rule": len(against),
         "answers that a conflict or rejection forbids": int(grown.refused.sum()),
     }
-    links = zip(i[grown.joined].tolist(), j[grown.joined].tolist(), strict=True)
+    links = [*zip(i[grown.joined].tolist(), j[grown.joined].tolist(), strict=True)]
     has_answers = len(answered.i) + answered.unknown > 0
+    label = grown.label
+    if len(same[0]):
+        grown = clusters.grow(answered.n, *same, lambda x, y: forbids(x, y) | apart(x, y), agrees, label)
+        links += zip(same[0][grown.joined].tolist(), same[1][grown.joined].tolist(), strict=True)
     return Joined(grown.label, tuple(links), reasons, counts if has_answers else {})
 
 
@@ -310,6 +323,9 @@ ANSWER: Final = "answer"
 WORDING: Final = 0.45
 """Minimum letter similarity of two whole rows for showing them to a person without other evidence."""
 
+DECLARED: Final = 20.0
+"""Log-odds of a pair with an equal identity: the operator has declared that it is one."""
+
 _POSSIBLE: Final = 0.001
 _UNLEARNT_REVIEW: Final = 0.60
 _AGREES: Final = 0.50
@@ -344,7 +360,7 @@ class Matches:
     that are not merged because the vectors of two members are too far apart. ``merge_links`` are the pairs that hold each cluster
     together, weakest last. ``thresholds`` is the probability that a merge needed, by entity type, and ``expected_false`` the number of
     wrong links to expect if the probabilities are right. ``counts`` holds the denominators (rows, candidates by key, vetoes by reason,
-    decisions), ``dropped`` describes what was left out of the search, and ``model`` holds the weights.
+    decisions), ``dropped`` describes what was left out of the search, ``model`` holds the weights, and ``identity`` the declared one.
     """
 
     merges: tuple[tuple[str, ...], ...]
@@ -358,6 +374,7 @@ class Matches:
     model: WeightsByType
     ids: NDArray[np.object_]
     candidate_pairs: tuple[Ints, Ints]
+    identity: Identity | None
     _evidence: Evidence
     _overruled: Mapping[tuple[str, str], str]
     _task: _Task
@@ -404,15 +421,20 @@ class Matches:
         i, j = rows[:, 0], rows[:, 1]
         scores, falls = self._evidence.score(i, j), self._evidence.waterfalls(i, j)
         at = self._doubts.find(i, j)
-        lost = np.where(at >= 0, self._doubts.lost(at, scores.odds), 0.0)
-        likely = probability(scores.odds + lost)
+        lost = self._doubts.lost(at, scores.odds)
+        identity, same = self.identity, self._task.same(i, j)
+        gained = np.where(same, DECLARED - scores.odds, 0.0)
+        likely = probability(scores.odds + lost + gained)
         levels = list(NAME_LEVELS)
         found: list[Pair] = []
         for k, (x, y) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
             a, b, cosine = str(self.ids[x]), str(self.ids[y]), float(scores.cosine[k])
             shown = None if np.isnan(cosine) else round(cosine, 4)
             reason = self._doubts.reason(int(at[k])) if at[k] >= 0 else self._overruled.get((a, b), "")
-            fall = (*falls[k], *steps(float(lost[k])))
+            declared = identity.reason(x, y) if identity is not None else ""
+            reason, fall = declared or reason, (*falls[k], *steps(float(lost[k])))
+            if same[k]:
+                fall = (*fall, {"evidence": "identity", "weight": round(float(gained[k]), 3), "detail": declared})
             found.append(Pair(a, b, float(likely[k]), shown, levels[int(scores.name[k])], fall, reason))
         return tuple(found)
 
@@ -454,19 +476,22 @@ def match(
     )
     wanted = frozenset(focus or ())
     mask = None if focus is None else np.array([id_ in wanted for id_ in population.ids], bool)
-    found = candidates.find(population, min(options.verifier_band_low, lowest), lowest, mask)
+    identity = _identity(entities, population, options)
+    found = candidates.find(population, min(options.verifier_band_low, lowest), lowest, mask, identity)
     i, j = found.i.astype(np.int64), found.j.astype(np.int64)
     counts = Counter(
         {"rows": len(population), "with vector": int((population.vector >= 0).sum()), "candidates": len(i)}
     )
-    counts.update({f"candidates by {key}": count for key, count in found.counts().items()})
+    keys = found.counts()
+    counts.update({f"candidates by {key}": keys[key] for key in keys if identity is not None or key != "identity"})
     evidence = Evidence.learn(
-        population, settings, i, j, labelled=labelled, model=model, teach=~found.only_by("attribute")
+        population, settings, i, j, labelled=labelled, model=model, teach=~found.only_by("attribute", "identity")
     )
     named = np.unique(np.concatenate([i, j]))
-    vetoes, names = Vetoes.from_population(population, named, cannot_link or {}), OtherNames.from_population(population)
+    vetoes = Vetoes.from_population(population, named, cannot_link or {}, identity)
+    names = OtherNames.from_population(population)
     task = _Task(
-        *(population, settings, evidence, named, cannot_link or {}, vetoes, names),
+        *(population, settings, identity, evidence, named, cannot_link or {}, vetoes, names),
         *(
             Variants.from_pairs(population, names, i, j),
             Series.from_population(population, evidence.model, names.person),
@@ -476,12 +501,21 @@ def match(
     return _settle(task, answers or Answers(), aim)
 
 
+def _identity(entities: pa.Table, population: Population, options: DedupeEntitiesOptions) -> Identity | None:
+    """Return the declared identity of the rows, in the order of the population."""
+    if not options.identity or "attributes" not in entities.column_names:
+        return None
+    given = dict(zip(entities["id"].to_pylist(), entities["attributes"].to_pylist(), strict=True))
+    return Identity.from_rows(population.types, [given[id_] for id_ in population.ids], options.identity)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
     """A matching task before any person is asked."""
 
     population: Population
     settings: MatchSettings
+    identity: Identity | None
     evidence: Evidence
     rows: Ints
     cannot_link: Mapping[str, Iterable[tuple[str, str]]]
@@ -496,6 +530,17 @@ class _Task:
     candidate_pairs: tuple[Ints, Ints]
     unasked: dict[Aim, Within] = field(default_factory=dict[Aim, Within])
 
+    def same(self, i: Ints, j: Ints) -> Flags:
+        """Flag the pairs (p,) whose declared identity is equal."""
+        return self._is(SAME, i, j)
+
+    def near(self, i: Ints, j: Ints) -> Flags:
+        """Flag the pairs (p,) whose declared identity overlaps, or differs in notation only."""
+        return self._is(NEAR, i, j)
+
+    def _is(self, relation: int, i: Ints, j: Ints) -> Flags:
+        return np.zeros(len(i), bool) if self.identity is None else self.identity.relation(i, j) == relation
+
 
 def _settle(task: _Task, answers: Answers, aim: Aim) -> Matches:
     """Decide, with the answers of people if there are any."""
@@ -505,7 +550,7 @@ def _settle(task: _Task, answers: Answers, aim: Aim) -> Matches:
     if len(answered.i):
         asked = np.union1d(answered.i, answered.j)
         if not np.isin(asked, task.rows).all():  # names of rows without a pair were not parsed
-            vetoes = Vetoes.from_population(population, np.union1d(task.rows, asked), task.cannot_link)
+            vetoes = Vetoes.from_population(population, np.union1d(task.rows, asked), task.cannot_link, task.identity)
         vetoes = vetoes.besides(ANSWER, answered.keys(same=False))
     evidence = taught(task.evidence, answered, vetoes, task.i, task.j)
     judged = _judge(task, evidence, vetoes, counts)
@@ -529,7 +574,8 @@ def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]
         counts["vetoed by source"] += int(same_source.sum())
         least = np.where(scores.learnt | scores.corrected, REVIEW, _UNLEARNT_REVIEW)
         open_ = (reason == 0) & ~other_date & ~same_source
-        good = open_ & (scores.probability >= least)
+        near = task.near(x, y)
+        good = open_ & ((scores.probability >= least) | near)
         doubtful = np.flatnonzero(open_ & ~good)
         good[doubtful] = _worth_a_look(evidence, x[doubtful], y[doubtful], scores.take(doubtful))
         good = np.flatnonzero(good)
@@ -539,9 +585,11 @@ def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]
         other_word = _other_word(vetoes, x[good], y[good], scores)
         other_name = names.outvoted(x[good], y[good], scores)
         variant = _variant(task.variants, x[good], y[good], scores)
-        may = _may(scores, names, x[good], y[good]) & ~one_sided & ~other_word & ~other_name & ~variant
+        may = _may(scores, names, x[good], y[good]) & ~one_sided & ~other_word & ~other_name & ~variant & ~near[good]
         undated = np.zeros(len(may), bool)
-        parts.append(Judged(x[good], y[good], scores, one_sided, other_word, other_name, variant, undated, may))
+        parts.append(
+            Judged(x[good], y[good], scores, near[good], one_sided, other_word, other_name, variant, undated, may)
+        )
     judged = Judged.join(parts)
     ambiguous = _ambiguous(task.series, judged)
     undated = ambiguous[judged.i] | ambiguous[judged.j]
@@ -645,7 +693,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
             a, b = x[at], y[at]
             two = np.flatnonzero(~no[at] & names.apart(a, b, known=True))
             no[at][two] = names.outvoted(a[two], b[two], evidence.score(a[two], b[two]))
-            no[at] |= task.variants.apart(a, b)
+            no[at] |= task.variants.apart(a, b) | task.near(a, b)
         return no
 
     def agrees(x: Ints, y: Ints) -> Flags:
@@ -700,7 +748,12 @@ def _decide(
     population, settings = task.population, task.settings
     i, j, scores = judged.i, judged.j, judged.scores
     limits, grouping, conflicts, refuses, holds = _groupable(task, evidence, vetoes, judged, aim)
-    answer_joins = joined(population.ids, vetoes, answered)
+    sources, same = _unique_sources(population, settings), task.same(task.i, task.j)
+
+    def one_source(x: Ints, y: Ints) -> Flags:
+        return _same_source(population, sources, x, y)
+
+    answer_joins = joined(population.ids, vetoes, answered, (task.i[same], task.j[same]), one_source)
     counts.update(answer_joins.counts)
     start, links = answer_joins.label, [*answer_joins.links]
     expected_false = 0.0
@@ -734,6 +787,8 @@ def _decide(
     counts["multimodal clusters"] = len(clusters_by_label) - len(labels)
     counts["doubtful pairs"] = int(apart.sum())
     counts["merged into others"] = sum(len(m) - 1 for m in merges)
+    if task.identity is not None:
+        counts["pairs of one identity"] = int(same.sum())
     counts["bridges refused"] = int(grown.refused[apart].sum())
     return Matches(
         merges=merges,
@@ -747,6 +802,7 @@ def _decide(
         model=evidence.model,
         ids=ids,
         candidate_pairs=task.candidate_pairs,
+        identity=task.identity,
         _evidence=evidence,
         _overruled=answer_joins.reasons,
         _task=task,

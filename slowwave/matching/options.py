@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 Options = TypeVar("Options", bound=BaseModel)
 
@@ -33,6 +34,27 @@ class DedupeEntitiesOptions(BaseModel):
         description="Sources free of duplicates within themselves; `*` means each.",
         json_schema_extra={"why": "Only the user knows that a source, such as a CRM, has no duplicates."},
     )
+    identity: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict,
+        description="Properties that together identify the entities of a type: equal values merge unasked, different ones never.",
+        json_schema_extra={"why": "Only the owner of the schema knows that an email belongs to one person."},
+    )
+
+    @field_validator("identity")
+    @classmethod
+    def check_identity(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """Refuse a type without properties, a property without a name, and a type that is declared twice."""
+        for type_, properties in value.items():
+            if not properties or not all(name.strip() for name in properties):
+                raise ValueError(
+                    f'the identity of {type_[:64]!r} names no property; write a list of names, such as ["email"]'
+                )
+        times = Counter(type_.strip().casefold() for type_ in value)
+        if twice := sorted(type_ for type_ in value if times[type_.strip().casefold()] > 1):
+            raise ValueError(
+                f"{' and '.join(map(repr, twice[:2]))[:140]} are spellings of one type; declare its identity once"
+            )
+        return value
 
 
 class RecomputeCentroidsOptions(BaseModel):

@@ -48,6 +48,7 @@ FORESTS: Final = 3
 DOUBTED: Final = 0.95
 """Maximum shown probability of a pair that a rule leaves to a person: about as many were right on the generated sets."""
 
+NOTATION: Final = "The values that identify the type overlap or differ in notation only, and are not equal."
 CONTESTED: Final = "One identifier is equal, another is in conflict."
 ONE_SIDED: Final = "One name says more than the other: a number, a date, a place or the like."
 OTHER_WORD: Final = "The names differ in a word by a few letters, and both are words."
@@ -66,6 +67,7 @@ SPOKEN_AGAINST: Final = "The names or the wording agree, but what else is known 
 
 CONTRADICTORY: Final = frozenset(
     (
+        NOTATION,
         CONTESTED,
         ONE_SIDED,
         OTHER_WORD,
@@ -113,6 +115,7 @@ class Judged:
     """Pairs that are worth a merge or a review, strongest first.
 
     - ``may`` (p,): the kind of evidence allows a merge.
+    - ``notation`` (p,): the declared identity overlaps or differs in notation, without being equal.
     - ``other_word`` (p,): the names differ in a word that is not a slip of the other's.
     - ``other_name`` (p,): they are two names.
     - ``variant`` (p,): they are of one model, and state different variants of it.
@@ -122,6 +125,7 @@ class Judged:
     i: Ints
     j: Ints
     scores: Scores
+    notation: Flags
     one_sided: Flags
     other_word: Flags
     other_name: Flags
@@ -140,7 +144,7 @@ class Judged:
 
 
 _SAID: Final = 0.005  # nats below which a loss is not shown
-_FLAGS: Final = ("one_sided", "other_word", "other_name", "variant", "undated", "may")
+_FLAGS: Final = ("notation", "one_sided", "other_word", "other_name", "variant", "undated", "may")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,14 +186,22 @@ class Doubts:
         return np.where((keys[at] == wanted) & (self.label[i] != self.label[j]), at, -1)
 
     def lost(self, at: Ints, odds: Reals) -> Reals:
-        """Return the loss of log-odds, at most 0, of pairs with log-odds ``odds`` (q,) because they are doubted."""
-        return np.where(self._doubted(at), np.minimum(_DOUBTED - odds, 0.0), 0.0)
+        """Return the loss of log-odds, at most 0, of pairs with log-odds ``odds`` (q,) because they are doubted.
+
+        ``at`` (q,) are their positions among the judged pairs; -1, for a pair that is not one of them, loses nothing.
+        """
+        found = np.zeros(len(at))
+        some = np.flatnonzero(at >= 0)
+        found[some] = np.where(self._doubted(at[some]), np.minimum(_DOUBTED - odds[some], 0.0), 0.0)
+        return found
 
     def reason(self, at: int) -> str:
         """Return why a judged pair of two groups is for a person."""
         judged, scores = self.judged, self.judged.scores
         if self.refused[at]:
             return REFUSED
+        if judged.notation[at]:
+            return NOTATION
         if scores.contested[at]:
             return CONTESTED
         if judged.one_sided[at]:

@@ -18,6 +18,7 @@ from scipy.sparse import csgraph
 
 from slowwave.matching.attributes import CODES
 from slowwave.matching.evidence import OtherNames
+from slowwave.matching.identity import DIFFERENT, Identity
 from slowwave.matching.names import UNNAMED
 from slowwave.matching.organisations import ModelCodes
 from slowwave.matching.population import Population
@@ -33,17 +34,19 @@ from slowwave.text.subjects import exchanged
 
 # Vetoes: conditions that forbid a merge at any score. A contradiction is never merged.
 #
-# A pair is vetoed if its names contradict each other in a specific, if a decisive identifier is in conflict, or if the caller excludes it
-# (a recorded conflict, a rejection); nobody is asked about it. If one name states more than the other ("PostgreSQL", "PostgreSQL 16"), the
-# pair is not vetoed but one-sided: no score merges it, but a person may. The same applies to names with the same words and different signs
-# ("C", "C++"), and to two names of code that differ in any letter or in their kind ("NIGHT_AGENT_ID", "night_agent"). Names with exchanged
-# roles ("A to B", "B to A") contradict each other. The rules are those of ``slowwave.text.contradictions``, ``slowwave.text.forms`` and
-# ``slowwave.text.statements``, applied to arrays here. ``other_words`` checks names that differ in one word by a few letters only.
+# A pair is vetoed if its names contradict each other in a specific, if a decisive identifier is in conflict, if the declared identity of
+# its type differs, or if the caller excludes it (a recorded conflict, a rejection); nobody is asked about it. If one name states more than
+# the other ("PostgreSQL", "PostgreSQL 16"), the pair is not vetoed but one-sided: no score merges it, but a person may. The same applies to
+# names with the same words and different signs ("C", "C++"), and to two names of code that differ in any letter or in their kind
+# ("NIGHT_AGENT_ID", "night_agent"). Names with exchanged roles ("A to B", "B to A") contradict each other. The rules are those of
+# ``slowwave.text.contradictions``, ``slowwave.text.forms`` and ``slowwave.text.statements``, applied to arrays here. ``other_words`` checks
+# names that differ in one word by a few letters only.
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 IdPairs = Iterable[tuple[str, str]]
 
+IDENTITY: Final = "identity"
 SPECIFICS: Final = "specifics"
 IDENTIFIER: Final = "identifier"
 
@@ -76,6 +79,7 @@ class Vetoes:
     - ``signed`` (names,): a name has signs.
     - ``code`` (names,): its kind of name of code, 0 for none.
     - ``cannot_link`` maps a reason to pair keys i·n+j.
+    - ``identity`` is that of the n rows if the settings declare one.
     """
 
     display_names: tuple[str, ...]
@@ -89,11 +93,18 @@ class Vetoes:
     code: NDArray[np.int8]
     folded: NDArray[np.object_]
     cannot_link: Mapping[str, Ints]
+    identity: Identity | None
     read: Callable[[str], Specifics]
     looked: dict[int, int]
 
     @classmethod
-    def from_population(cls, population: Population, rows: Ints, cannot_link: Mapping[str, IdPairs]) -> Vetoes:
+    def from_population(
+        cls,
+        population: Population,
+        rows: Ints,
+        cannot_link: Mapping[str, IdPairs],
+        identity: Identity | None = None,
+    ) -> Vetoes:
         """Read the names of ``rows``, the only rows that may be queried; ``cannot_link`` holds id pairs by reason.
 
         Time: 1 µs for a plain name, 20 to 60 µs for one with specifics; memory: two integers per row.
@@ -127,6 +138,7 @@ class Vetoes:
             signed=np.array([may_have_signs(title) for title in numbers], np.bool_),
             folded=population.names.folded,
             cannot_link={reason: keys(pairs) for reason, pairs in cannot_link.items()},
+            identity=identity,
             read=lru_cache(_READ)(specifics),
             looked={},
         )
@@ -138,9 +150,14 @@ class Vetoes:
         """
         return replace(self, cannot_link={**self.cannot_link, reason: pairs})
 
+    @property
+    def decided(self) -> int:
+        """Return the code up to which reasons are decisions of people; those after it are rules."""
+        return len(self.cannot_link) + (self.identity is not None)
+
     def reasons(self) -> tuple[str, ...]:
         """Return the reasons in the order of the codes of ``forbid``, from 1."""
-        return (*self.cannot_link, SPECIFICS, IDENTIFIER)
+        return (*self.cannot_link, *([IDENTITY] if self.identity is not None else ()), SPECIFICS, IDENTIFIER)
 
     def forbid(self, i: Ints, j: Ints, identifier_conflict: NDArray[np.bool_]) -> NDArray[np.int8]:
         """Return the first reason (code from 1) that forbids each of p pairs, or 0 if none does.
@@ -149,6 +166,8 @@ class Vetoes:
         """
         keys = np.minimum(i, j) * len(self.says) + np.maximum(i, j)
         forbidden = [np.isin(keys, cannot_link) for cannot_link in self.cannot_link.values()]
+        if self.identity is not None:
+            forbidden.append(self.identity.relation(i, j) == DIFFERENT)
         forbidden += [self._degrees(i, j) == _CONFLICT, identifier_conflict]
         return np.select(forbidden, list(range(1, len(forbidden) + 1)), 0).astype(np.int8)
 

@@ -122,6 +122,9 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
     Pattern("prune_edges", "weak edge without a source", "mechanical", data="a set limit, and no source of it is live"),
     Pattern("purge_expired", "expired row", "mechanical", data="retired for longer than the retention that is set"),
     # settings of a person
+    Pattern(
+        "dedupe_entities", "declared identity", "chosen", data="a person declared the properties that identify the type"
+    ),
     Pattern("dedupe_entities", "two judges", "chosen", data="a person named two models as judges of doubtful pairs"),
     Pattern("resolve_conflicts", "policy of the namespace", "chosen", data="a person set the policy or the threshold"),
     # changes of meaning without a sufficient measurement

@@ -28,11 +28,13 @@ from slowwave.changes.merges import Merge, merge_rows, survivor_first, survivor_
 from slowwave.changes.rows import live_ids
 from slowwave.matching.compare import NAME_LEVELS, shared
 from slowwave.matching.entities import UNTYPED, compared_as, namesakes
+from slowwave.matching.identity import DIFFERENT, MOST_ROWS, Identity
 from slowwave.matching.match import Matches, Pair, match
 from slowwave.matching.names import fold
-from slowwave.matching.options import RecomputeCentroidsOptions
+from slowwave.matching.options import DedupeEntitiesOptions, RecomputeCentroidsOptions
 from slowwave.matching.review import (
     CONTESTED,
+    NOTATION,
     ONE_SIDED,
     OTHER_WORD,
     JudgedPairs,
@@ -50,6 +52,8 @@ from slowwave.operations.rejections import labelled_pairs, open_conflicts, rejec
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.text.quotation import quotable
+from slowwave.text.tokens import counted
 
 # Groups of entities that become one item: the survivor, its vector, and what the person who approves is shown.
 
@@ -194,11 +198,14 @@ OPERATION: Final = "dedupe_entities"
 _ENDS: Final = ("source_entity_id", "target_entity_id")
 _SOURCES: Final = 10
 _QUOTED: Final = 3  # passages of sources that a judge reads
+_QUOTED_VALUE: Final = 80  # signs of a value in a finding
+_ANY_TYPE: Final = "entity"  # the type under which rows of two types are weighed
 _FLOOD_SHARE: Final = 0.3  # of a fresh namespace's entities that would be merged away or are doubtful
 _FLOOD_ROWS: Final = 50
 
 OTHER_TYPE: Final = "The names are equal, the types differ."
-_FOR_PEOPLE: Final = frozenset((CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_TYPE))
+OTHER_TYPE_IDENTIFIED: Final = "The values that identify both types are equal, the types differ."
+_FOR_PEOPLE: Final = frozenset((NOTATION, CONTESTED, ONE_SIDED, OTHER_WORD, OTHER_TYPE, OTHER_TYPE_IDENTIFIED))
 """Reasons for a review that no model overrules."""
 
 
@@ -251,13 +258,21 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
                 tokens=group.verdict.tokens if group.verdict else 0,
                 probability=group.pairs[-1].probability,
             ),
-            "two judges" if group.verdict else "names and attributes",
+            _pattern(group),
         )
         for group, mutation, (decision, _) in zip(groups, merge_rows(snapshot, merges), decisions, strict=True)
     )
     centroids = [decision for decision, _ in decisions]
     work = _Work(matches, judged, groups, centroids, proposed, waiting)
     return Proposal(proposed, _report(inputs, work, rows), learnt=matches.model, nearer=_nearer(snapshot, matches))
+
+
+def _pattern(group: Group) -> str:
+    """Return the rule that joins a group; the declared identity only if it joins all of its rows."""
+    if group.verdict:
+        return "two judges"
+    declared = all(any(step["evidence"] == "identity" for step in pair.waterfall) for pair in group.pairs)
+    return "declared identity" if declared else "names and attributes"
 
 
 def _match(inputs: Inputs) -> Matches:
@@ -304,17 +319,27 @@ def _named_type(group: Group, rows: Mapping[str, Fields]) -> str:
 
 
 def _of_other_types(inputs: Inputs) -> tuple[Pair, ...]:
-    """Return rows with one name and two types, weighed as if they had one type.
+    """Return rows with two types and one name or one declared identity, weighed as if they had one type.
 
     A type alone neither prevents a comparison nor causes a merge.
     """
     snapshot = inputs.snapshot
     entities = snapshot.live("entities").select(["id", "entity_type", "name", "attributes"])
-    ids, types, names = (entities[column].to_pylist() for column in ("id", "entity_type", "name"))
+    ids, types, names, attributes = (entities[column].to_pylist() for column in entities.column_names)
     refused = {*rejected_pairs(snapshot, OPERATION), *open_conflicts(snapshot, "entities")}
+    declared = inputs.settings.options(OPERATION, DedupeEntitiesOptions).identity
+    identity = Identity.from_rows(types, attributes, declared)
+    named, identified = namesakes(ids, types, names), set[tuple[str, str]]()
+    if identity is not None:
+        keys = [str(code) if code >= 0 else "" for code in identity.exact.tolist()]
+        identified = set(namesakes(ids, types, keys))
+        place = {id_: k for k, id_ in enumerate(ids)}
+        rows = np.array([(place[a], place[b]) for a, b in named], np.int64).reshape(-1, 2)
+        relations = identity.relation(rows[:, 0], rows[:, 1])
+        named = [pair for pair, relation in zip(named, relations.tolist(), strict=True) if relation != DIFFERENT]
     pairs = [
         (a, b)
-        for a, b in namesakes(ids, types, names)
+        for a, b in dict.fromkeys([*sorted(identified), *named])
         if not refused & {(a, b), (b, a)} and (inputs.focus is None or not inputs.focus.isdisjoint((a, b)))
     ]
     if not pairs:
@@ -323,12 +348,15 @@ def _of_other_types(inputs: Inputs) -> tuple[Pair, ...]:
     table = entities.filter(pc.is_in(entities["id"], value_set=some))
     vectors = snapshot.vectors["entity_vectors"]
     weighed = match(
-        table.set_column(1, "entity_type", pa.array(["entity"] * len(table), pa.string())),
+        table.set_column(1, "entity_type", pa.array([_ANY_TYPE] * len(table), pa.string())),
         inputs.settings,
         matrix=vectors.matrix,
         rows=vectors.rows_of(table["id"].combine_chunks()),
     ).explain_all(pairs)
-    return tuple(replace(pair, reason=OTHER_TYPE) for pair in weighed)
+    return tuple(
+        replace(pair, reason=OTHER_TYPE_IDENTIFIED if (pair.a, pair.b) in identified else OTHER_TYPE)
+        for pair in weighed
+    )
 
 
 def _nearer(snapshot: Snapshot, matches: Matches) -> tuple[str, ...]:
@@ -438,6 +466,7 @@ def _report(inputs: Inputs, work: _Work, rows: Mapping[str, Fields]) -> Report:
             *((Finding(flood, severity="warning"),) if flood else ()),
             *_thresholds(matches),
             *_multimodal(inputs, matches),
+            *_identities(matches),
             *(Finding(f"Left out of the search: {text}.", severity="info") for text in matches.dropped),
             *(Finding(sentence, severity="info") for sentence in work.judged.sentences),
             *_waiting(work.waiting),
@@ -485,6 +514,26 @@ def _multimodal(inputs: Inputs, matches: Matches) -> Iterable[Finding]:
         )
     if (more := len(matches.multimodal) - _SOURCES) > 0:
         yield Finding(f"{more:,} more clusters are not merged for the same reason.", severity="warning")
+
+
+def _identities(matches: Matches) -> Iterable[Finding]:
+    """Yield findings about declarations that no row bears out, and about values that identify no row."""
+    identity = matches.identity
+    if identity is None:
+        return
+    for problem in identity.problems:
+        yield Finding(problem, severity="warning")
+    for ignored in identity.ignored[:_SOURCES]:
+        why = "is a placeholder" if ignored.placeholder else f"is in more than {MOST_ROWS} rows"
+        yield Finding(
+            f"The value “{quotable(ignored.value[:_QUOTED_VALUE])}” of {ignored.name} {why}, so it identifies none of its "
+            f"{counted(len(ignored.rows), 'row')}.",
+            rows=tuple(str(matches.ids[row]) for row in ignored.rows[:_SOURCES]),
+            severity="info" if ignored.placeholder else "warning",
+        )
+    if more := identity.ignored[_SOURCES:]:
+        rows = sum(len(ignored.rows) for ignored in more)
+        yield Finding(f"{counted(len(more), 'more value')} of {counted(rows, 'row')} identify no row either.")
 
 
 def _flood(inputs: Inputs, merged_away: int, doubtful: int, rows: int) -> str:

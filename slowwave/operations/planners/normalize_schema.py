@@ -3,8 +3,8 @@
 The planner renames the types of live rows by the operator's mappings (khora 8.8), in one step and not transitively.
 
 Type names are compared exactly, as ``schema_drift`` shows them. If an entity gets the folded name and type of another live one, it is
-merged with that under the new type. After a rejected merge, or in an unresolved conflict, it is only renamed, and one with differing
-attributes goes to review. Relationships are only renamed: parallel edges are folded when they are read. Time: linear in live rows.
+merged with that under the new type. After a rejected merge, in an unresolved conflict, or if the declared identities of the two differ, it
+is only renamed, and one with differing attributes goes to review. Relationships are only renamed: parallel edges are folded when they are read. Time: linear in live rows.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.changes.merges import Merge, merge_rows, survivor_first
 from slowwave.changes.rows import TYPES, rename_type
+from slowwave.matching.identity import DIFFERENT, Identity
 from slowwave.matching.names import fold_all
+from slowwave.matching.options import DedupeEntitiesOptions
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import NormalizeSchemaOptions
 from slowwave.operations.rejections import open_conflicts, rejected_pairs, rejected_subjects
@@ -57,7 +60,8 @@ def normalize_schema(inputs: Inputs) -> Proposal:
         headline = "Nothing to do: no mapping of types is set (SLOWWAVE_OPERATIONS__NORMALIZE_SCHEMA__MAPPING)."
         return Proposal((), Report(OPERATION, headline, {"items": 0}, skipped="insufficient_input"))
     entities, edges = (_renamed(snapshot, side, mappings[side]) for side in ("entities", "relationships"))
-    merges, apart = _merges(snapshot, mappings["entities"], entities)
+    identity = settings.options("dedupe_entities", DedupeEntitiesOptions).identity
+    merges, apart = _merges(snapshot, mappings["entities"], entities, identity)
     # The rows of a rejected merge are renamed all the same, so the planner has to know which merges the night will leave out.
     refused = rejected_subjects(snapshot, OPERATION)
     items = [i for i in _merge_items(snapshot, merges) if not refused or i.subject() not in refused]
@@ -82,7 +86,7 @@ def _renamed(snapshot: Snapshot, side: Side, types: Mapping[str, str]) -> dict[s
 
 
 def _merges(
-    snapshot: Snapshot, types: Mapping[str, str], renamed: Mapping[str, str]
+    snapshot: Snapshot, types: Mapping[str, str], renamed: Mapping[str, str], identity: Mapping[str, Sequence[str]]
 ) -> tuple[list[_Merged], list[_Merged]]:
     """Return the groups that become one entity, and those that stay separate.
 
@@ -109,8 +113,15 @@ def _merges(
             tuple(str(of[i]["entity_type"]) for i in ids),
             differing([json.loads(r["attributes"]) for r in rows]),
         )
-        (apart if not cannot_link.isdisjoint(combinations(sorted(ids), 2)) else merged).append(group)
+        kept = not cannot_link.isdisjoint(combinations(sorted(ids), 2)) or _differ(rows, entity_type, identity)
+        (apart if kept else merged).append(group)
     return merged, apart
+
+
+def _differ(rows: Sequence[Mapping[str, Any]], entity_type: str, declared: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether two of the rows have a different declared identity under the new type."""
+    read = Identity.from_rows([entity_type] * len(rows), [row["attributes"] for row in rows], declared)
+    return read is not None and DIFFERENT in read.relation(*np.triu_indices(len(rows), 1))
 
 
 def differing(attributes: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
@@ -225,7 +236,7 @@ def _apart(groups: Sequence[_Merged]) -> list[Finding]:
     return [
         Finding(
             f"{len(g.ids)} entities would have the name “{g.names[0]}” and the type “{g.entity_type}”, and stay apart: a person rejected "
-            "their merge, or a conflict between them is open.",
+            "their merge, a conflict between them is open, or the values that the settings declare to identify the type differ.",
             rows=g.ids,
         )
         for g in groups[:_SHOWN]

@@ -12,6 +12,7 @@ import pytest
 from slowwave.changes.cells import decode
 from slowwave.models.endpoint import Answer
 from slowwave.operations import PLANNERS, Inputs, Proposal
+from slowwave.operations.planners.dedupe_entities import OTHER_TYPE_IDENTIFIED
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -371,3 +372,59 @@ def test_a_type_alone_keeps_no_namesakes_apart_and_merges_none() -> None:
     assert "types differ" in json.dumps(asked.evidence)
     again = night(rows, rejections=[rejection(asked)]).items
     assert [i.decision for i in again] == ["merge"]
+
+
+def person(id_: str, name: str, entity_type: str = "person", **attributes: object) -> dict[str, object]:
+    return {**entity(name, id_), "entity_type": entity_type, "attributes": attributes}
+
+
+def declared(rows: Sequence[Mapping[str, object]], *properties: str, types: Sequence[str] = ("person",)) -> Proposal:
+    """A night in which the properties are declared to identify the types."""
+    settings = Settings(operations={"dedupe_entities": {"identity": dict.fromkeys(types, properties)}})  # type: ignore[arg-type]
+    return dedupe_entities(Inputs(snapshot(rows, {}), {}, settings))
+
+
+def test_a_declared_identity_merges_as_the_operator_chose_and_gives_the_reason() -> None:
+    """Names that differ are no question then; the item is not the same after the declaration is removed."""
+    rows = [person("x", "Ann Lee", email="Ann@acme.org"), person("y", "Anna Smith", email="ann@acme.org")]
+    (item,) = declared(rows, "email").items
+    assert (item.decision, item.risk) == ("merge", "medium")
+    assert str(item.evidence["reason"]).startswith("The values of email are equal, and the settings declare")
+    assert item.probability > 0.999
+    assert [i.decision for i in dedupe_entities(inputs(snapshot(rows, {}))).items] != ["merge"]
+
+
+def test_rows_with_different_identities_are_neither_merged_nor_asked_about() -> None:
+    """Not under one type, and not as namesakes of two types that are identified by the same property."""
+    alike = {"phone": "030 1234567", "born": "1990-02-03"}
+    rows = [person("x", "Ann Katharina Lee", badge="7", **alike), person("y", "Ann Katharina Lee", badge="8", **alike)]
+    assert [i.decision for i in dedupe_entities(inputs(snapshot(rows, {}))).items] == ["merge"]
+    found = declared(rows, "badge")
+    assert (found.items, found.report.numbers["vetoed by identity"]) == ((), 1)
+    rows[1]["entity_type"] = "contact"
+    assert declared(rows, "badge", types=("person", "contact")).items == ()
+    assert [i.decision for i in declared(rows, "badge").items] == ["review"]  # a contact has no identity here
+
+
+def test_rows_of_two_types_with_one_identity_are_a_question() -> None:
+    """A type is never overruled without a person, whatever identifies it."""
+    rows = [person("x", "Ann Lee", email="ann@acme.org"), person("y", "A. L. Smith", "contact", email="ANN@acme.org")]
+    (item,) = declared(rows, "email", types=("person", "contact")).items
+    assert (item.decision, item.evidence["reason"]) == ("review", OTHER_TYPE_IDENTIFIED)
+    assert declared(rows, "email").items == ()
+
+
+def test_values_that_identify_nobody_and_misspelt_declarations_are_reported() -> None:
+    """Hundreds of rows may hold one address of a department; the report says how many."""
+    rows = [person(f"p{k}", f"Person {chr(65 + k)}{chr(97 + k)}lo", email="info@acme.org") for k in range(8)]
+    rows += [person("q", "Quentin Vale", email="n/a")]
+    found = declared(rows, "email")
+    messages = [finding.message for finding in found.report.findings]
+    assert any(
+        "“info@acme.org” of email is in more than 5 rows, so it identifies none of its 8 rows" in m for m in messages
+    )
+    assert any("“n/a” of email is a placeholder, so it identifies none of its 1 row." in m for m in messages)
+    assert not [item for item in found.items if item.decision == "merge"]
+    (warning,) = [f for f in declared(rows, "emial").report.findings if f.severity == "warning"]
+    assert "“emial”" in warning.message
+    assert warning.message.endswith("Did you mean email?")

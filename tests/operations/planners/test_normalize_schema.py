@@ -226,3 +226,16 @@ def test_a_merge_by_evidence_goes_before_a_rename_of_the_same_row() -> None:
     plan = seal(Header(uid("n"), "n", "s", "f"), [*renames, merge], permits())
     assert plan.items == (merge,)
     assert set(plan.deferred) == {i.id for i in renames}
+
+
+def test_rows_with_different_identities_get_one_type_and_stay_two() -> None:
+    """A rename must not merge what the settings declare to be different."""
+    rows = (
+        entity("Acme", "Organisation", attributes={"vat": "DE123"}),
+        entity("Acme", "firm", attributes={"vat": "DE124"}),
+    )
+    assert [i.decision for i in run(world(MAPPING, *rows)).items] == ["review"]
+    declared = {"dedupe_entities": {"identity": {"ORG": ["vat"]}}}
+    found = run(world({"operations": {**MAPPING["operations"], **declared}}, *rows))
+    assert {i.decision for i in found.items} == {"rename"}
+    assert found.report.numbers["kept apart"] == 1
