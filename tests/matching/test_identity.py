@@ -44,7 +44,8 @@ def matched(rows: Sequence[Row], *properties: str) -> Matches:
         }
     )
     declared = {"person": properties} if properties else {}
-    return match_entities(table, Settings(operations={"dedupe_entities": {"identity": declared}}))
+    settings = Settings.model_validate({"operations": {"dedupe_entities": {"identity": declared}}})
+    return match_entities(table, settings)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ night.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
@@ -23,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from slowwave.changes.merges import Merge, merge_rows, survivor_first, survivor_name
 from slowwave.changes.rows import live_ids
@@ -246,13 +248,14 @@ def dedupe_entities(inputs: Inputs) -> Proposal:
     merges = [
         Merge(g.keep, g.absorb, vector, _named_type(g, rows)) for g, (_, vector) in zip(groups, decisions, strict=True)
     ]
+    clusters = _clusters(groups, waiting)
     proposed = tuple(
         ask_unless_measured(
             Item(
                 OPERATION,
                 group.decision,
                 mutation,
-                evidence=evidence_of(group, rows, decision),
+                evidence=evidence_of(group, rows, decision) | clusters.get(group.keep, {}),
                 risk=risk_of(group, decision),
                 sources=sources_of(group.ids, rows, live_chunks),
                 tokens=group.verdict.tokens if group.verdict else 0,
@@ -395,6 +398,23 @@ def _apart(pairs: Iterable[ReviewPair], merged: set[str]) -> tuple[list[ReviewPa
         else:
             later.append(pair)
     return now, later
+
+
+def _clusters(groups: Sequence[Group], waiting: Sequence[ReviewPair]) -> dict[str, dict[str, object]]:
+    """Map the survivor of each question to the cluster of its rows as evidence, if the cluster has several questions.
+
+    Pairs that share a row with an item connect questions: they are asked after them, about the same rows. A cluster is named by its
+    smallest row.
+    """
+    pairs = [*((g.keep, a) for g in groups for a in g.absorb), *((p.a, p.b) for p in waiting)]
+    ids = sorted({id_ for pair in pairs for id_ in pair})
+    place = {id_: k for k, id_ in enumerate(ids)}
+    ends = np.array([(place[a], place[b]) for a, b in pairs], np.int64).reshape(-1, 2)
+    graph = sparse.coo_matrix((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), shape=(len(ids), len(ids)))
+    label = csgraph.connected_components(graph, directed=False)[1]
+    asked = [g.keep for g in groups if g.decision == Decision.REVIEW]
+    times, first = Counter(int(label[place[id_]]) for id_ in asked), np.unique(label, return_index=True)[1]
+    return {id_: {"cluster": ids[first[of]]} for id_ in asked if times[of := int(label[place[id_]])] > 1}
 
 
 def _judge(

@@ -3,8 +3,9 @@
 The planner renames the types of live rows by the operator's mappings (khora 8.8), in one step and not transitively.
 
 Type names are compared exactly, as ``schema_drift`` shows them. If an entity gets the folded name and type of another live one, it is
-merged with that under the new type. After a rejected merge, in an unresolved conflict, or if the declared identities of the two differ, it
-is only renamed, and one with differing attributes goes to review. Relationships are only renamed: parallel edges are folded when they are read. Time: linear in live rows.
+merged with that under the new type. After a rejected merge, in an unresolved conflict, or if the declared identities of the two differ,
+it is only renamed, and one with differing attributes goes to review. Relationships are only renamed: parallel edges are folded when they
+are read. Time: linear in live rows.
 """
 
 from __future__ import annotations

@@ -44,6 +44,9 @@ from slowwave.text.tokens import counted
 # the number of questions of connected rows, plus the number of similar questions, of which each further answer is worth less. This is
 # density (Settles, Active Learning, 2012, 5.2). Each question of a group counts as all of the group, because one answer may settle it.
 #
+# Questions of one cluster of rows are asked next to each other, at the place of the one that settles most: a person who has the rows in
+# mind answers the next pair of them faster. The planner names the cluster, because no two questions of a plan share a row.
+#
 # A question about rows that agents recall is worth more: 1 more for ten recalls, 2 more for a hundred, as a factor. The logarithm keeps
 # one popular memory from pushing large groups back.
 
@@ -189,8 +192,8 @@ class Waiting:
     ``information`` is how much its answer settles (``slowwave.plans.review.queue``). ``learnt`` is the probability of yes by the answers
     so far, and ``follows`` the only verdict that they leave possible (``slowwave.plans.review.rules``). ``sides`` are the words of
     two rows if the question is which of them is right, ``form`` is that of their relation, and ``side`` says why one of them would stay.
-    ``members`` is the number of open questions of a group that this one is listed for. Title, sides and form quote memory, which is
-    untrusted.
+    ``members`` is the number of open questions of a group that this one is listed for. ``cluster`` names the rows that several questions
+    are about, empty if this is the only one. Title, sides and form quote memory, which is untrusted.
     """
 
     id: str
@@ -208,6 +211,7 @@ class Waiting:
     form: QuestionForm | None = None
     side: str = ""
     members: int = 0
+    cluster: str = ""
 
     @property
     def state(self) -> State:
@@ -302,6 +306,7 @@ def queue(
         and all(word in f"{w.title} {w.sentence} {w.id}".casefold() for word in words)
     ]
     ordered = sorted(shown, key=_KEYS[sort])
+    ordered = _by_cluster(ordered) if sort == "information" else ordered
     groups = tuple(
         QuestionGroup(code, HEADINGS[code], tuple(w for w in ordered if w.code == code), _counts(of))
         for code in CODES
@@ -343,8 +348,16 @@ def _within_budget(waiting: Sequence[Waiting], budget: int) -> list[Waiting]:
             alone += members
         else:
             alone.append(replace(min(members, key=_KEYS["information"]), members=len(members)))
-    tonight = sorted(alone, key=_KEYS["information"])[: max(0, budget - len(used))]
+    tonight = _by_cluster(sorted(alone, key=_KEYS["information"]))[: max(0, budget - len(used))]
     return [*(w for w in waiting if w.state != "open"), *tonight]
+
+
+def _by_cluster(ordered: Sequence[Waiting]) -> list[Waiting]:
+    """Return the questions with those of one cluster next to each other, at the place of the first of them."""
+    clusters: dict[str, list[Waiting]] = {}
+    for w in ordered:
+        clusters.setdefault(w.cluster or w.id, []).append(w)
+    return [w for members in clusters.values() for w in members]
 
 
 def title_of(item: StoredItem, names: Mapping[str, str] | None = None) -> str:
@@ -416,6 +429,7 @@ def _waiting(
         sides=sides_of(item, names),
         form=form_of(item),
         side=str(item.item.evidence.get("side") or ""),
+        cluster=str(item.item.evidence.get("cluster") or ""),
     )
 
 

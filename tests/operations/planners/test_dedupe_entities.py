@@ -8,14 +8,18 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slowwave.changes.cells import decode
+from slowwave.matching.identity import DIFFERENT, Identity
 from slowwave.models.endpoint import Answer
 from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.operations.planners.dedupe_entities import OTHER_TYPE_IDENTIFIED
 from slowwave.plans.items import Item
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
+from tests.matching.test_identity import PERSONS
 from tests.matching.test_match import many_persons
 from tests.snapshots import make_snapshot, uid
 
@@ -380,7 +384,8 @@ def person(id_: str, name: str, entity_type: str = "person", **attributes: objec
 
 def declared(rows: Sequence[Mapping[str, object]], *properties: str, types: Sequence[str] = ("person",)) -> Proposal:
     """A night in which the properties are declared to identify the types."""
-    settings = Settings(operations={"dedupe_entities": {"identity": dict.fromkeys(types, properties)}})  # type: ignore[arg-type]
+    identity = dict.fromkeys(types, properties)
+    settings = Settings.model_validate({"operations": {"dedupe_entities": {"identity": identity}}})
     return dedupe_entities(Inputs(snapshot(rows, {}), {}, settings))
 
 
@@ -428,3 +433,40 @@ def test_values_that_identify_nobody_and_misspelt_declarations_are_reported() ->
     (warning,) = [f for f in declared(rows, "emial").report.findings if f.severity == "warning"]
     assert "“emial”" in warning.message
     assert warning.message.endswith("Did you mean email?")
+
+
+def test_questions_whose_rows_a_pending_pair_connects_name_one_cluster() -> None:
+    """Four spellings of one company make two questions now and further pairs after them; another company is not among them."""
+    rows = [
+        *(entity(name) for name in ("Jansen Boats", "Jensen Boats", "Janson Boats", "Jenson Boats")),
+        *(entity(name) for name in ("Mara Fisheries", "Mora Fisheries")),
+    ]
+    found = night(rows, {str(r["id"]): around(0 if n < 4 else 4) for n, r in enumerate(rows)})
+    clusters = [(i.evidence.get("cluster"), "Fisheries" in str(i.evidence["names"])) for i in found.items]
+    assert len(found.items) == 3
+    assert (
+        sorted(cluster for cluster, other in clusters if not other) == [min(uid(str(r["name"])) for r in rows[:4])] * 2
+    )
+    assert [cluster for cluster, other in clusters if other] == [None]
+
+
+@given(PERSONS, st.sets(st.integers(0, 11)), st.booleans())
+def test_no_item_joins_rows_with_different_identities(
+    persons: list[tuple[str, dict[str, object]]], contacts: set[int], both: bool
+) -> None:
+    """Neither a merge nor a question, among rows of one type or of two, whichever of the two declares it."""
+    rows = [
+        person(f"p{k}", name, "contact" if k in contacts else "person", **{key: v for key, v in has.items() if v})
+        for k, (name, has) in enumerate(persons)
+    ]
+    types = ("person", "contact") if both else ("person",)
+    identity = Identity.from_rows(
+        [str(r["entity_type"]) for r in rows], [r["attributes"] for r in rows], dict.fromkeys(types, ("badge",))
+    )
+    assert identity is not None
+    place = {str(r["id"]): k for k, r in enumerate(rows)}
+    for item in declared(rows, "badge", types=types).items:
+        at = np.array([place[id_] for id_ in item.mutation.row_ids() if id_ in place])
+        i, j = np.triu_indices(len(at), 1)
+        assert len(at) > 1
+        assert DIFFERENT not in identity.relation(at[i], at[j])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
 
-from slowwave.plans.ledger import StoredItem
+from slowwave.plans.ledger import StoredItem, StoredPlan
 from slowwave.plans.review.drafts import Draft
-from slowwave.plans.review.queue import information
+from slowwave.plans.review.queue import information, queue
 
 
 def item(name: str, p: float, rows: str = "", *, question: str = "same", reason: str = "") -> StoredItem:
@@ -88,3 +88,20 @@ def test_one_of_many_alike_goes_first_and_the_next_ones_wait() -> None:
 
 def test_a_plan_without_questions_has_no_order() -> None:
     assert information([]) == {}
+
+
+def clustered(name: str, p: float, cluster: str = "") -> StoredItem:
+    """A question about two rows of a cluster, if one is named."""
+    found = item(name, p, name)
+    return replace(found, evidence=json.dumps(json.loads(found.evidence) | ({"cluster": cluster} if cluster else {})))
+
+
+@pytest.mark.parametrize("budget", [None, 4])
+def test_questions_of_one_cluster_are_listed_next_to_each_other(budget: int | None) -> None:
+    """Where the first of them belongs, whatever lies between them by what they settle; a chosen order is kept."""
+    items = (clustered("ab", 0.9, "a"), clustered("vw", 0.8), clustered("xy", 0.7), clustered("cd", 0.3, "a"))
+    plan = StoredPlan(*[None] * len(fields(StoredPlan)))  # type: ignore[arg-type]
+    plan = replace(plan, items=items)
+    assert [w.id for w in queue(plan, {}, budget=budget).items] == ["ab", "cd", "vw", "xy"]
+    assert [w.id for w in queue(plan, {}, budget=budget, sort="probability").items] == ["ab", "vw", "xy", "cd"]
+    assert [w.id for w in queue(plan, {}, budget=2).items] == ["ab", "cd"]
