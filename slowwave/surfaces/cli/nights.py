@@ -489,7 +489,7 @@ def list_operations(json: Json = False) -> None:
 
 
 FINDINGS: Final = 3
-"""Audits with findings that a night prints by default, those with most findings first."""
+"""Audits with findings that a night prints by default, those with most findings first, and as many warnings of planners."""
 
 UNPLANNED: Final = 10
 """Proposals for a store that may not be written that a night prints by default."""
@@ -547,7 +547,7 @@ def _show_unplanned(one: Night, store: Store, *, most: int | None) -> None:
 
 
 def _show_findings(one: Night) -> None:
-    """Print the audits that found something, those with most findings first, and what planners propose."""
+    """Print the audits that found something, those with most findings first, and the proposals and warnings of planners."""
     found = sorted(((r.finding_count, name) for name, r in one.reports.items() if r.finding_count), reverse=True)
     ran = sum(not r.skipped for r in (*one.reports.values(), *one.proposals.values()))
     more = f" Only {FINDINGS} are shown." if len(found) > FINDINGS else ""
@@ -559,6 +559,11 @@ def _show_findings(one: Night) -> None:
     if isinstance(per_operation, dict) and per_operation:
         proposed = "; ".join(f"{name} {_decisions_text(decisions)}" for name, decisions in per_operation.items())
         say(f"Proposed: {proposed}.", indent=2)
+    warnings = [(name, f.message) for name, r in one.proposals.items() for f in r.findings if f.severity == "warning"]
+    for name, message in warnings[:FINDINGS]:
+        say(f"{name}: {message}", indent=2)
+    if len(warnings) > FINDINGS:
+        say(f"{counted(len(warnings) - FINDINGS, 'more warning')}: see the reports of the night.", indent=2)
 
 
 def _show_operations(one: Night) -> None:

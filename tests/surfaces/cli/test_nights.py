@@ -208,3 +208,19 @@ def test_night_requested_runs_only_the_namespaces_that_agents_named(store: Store
     taken = "SELECT count(*) FROM night.runs r JOIN memory.night_requests q ON q.run_id = r.id AND q.namespace_id = r.namespace_id"
     assert (ask(store, taken), ask(store, "SELECT count(*) FROM night.runs")) == ([(2,)], [(2,)])
     assert run("night", "ALL", "--requested", "--json")[1].strip() == "[]"
+
+
+def test_night_prints_warnings_of_planners_such_as_a_misspelt_identity(store: Store, run: Run) -> None:
+    """A declaration that protects nothing must not be noticed in a report alone; without a warning nothing is printed."""
+    named = [("a", "Ann Lee", {"email": "ann@acme.org"}), ("b", "Bob Marsh", {"email": "bob@acme.org"})]
+    entities = [{"id": id_, "name": name, "entity_type": "person", "attributes": has} for id_, name, has in named]
+    remember(store, "acme", entities=entities)
+    key = "operations.dedupe_entities.identity"
+    for identity, hints in (
+        ({"person": ["email"]}, []),
+        ({"person": ["emial"], "preson": ["email"]}, ["person", "email"]),
+    ):
+        assert run("namespace", "set", "acme", f"{key}={json.dumps(identity)}")[0] == 0
+        code, out, err = run("night", "acme", "--ops", "dedupe_entities", "--force")
+        assert code == 0, err
+        assert sorted(re.findall(r"dedupe_entities: .* Did you mean (\w+)\?", out), reverse=True) == hints
