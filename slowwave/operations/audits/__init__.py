@@ -61,6 +61,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
             *("memories", "memory_versions", "memory_vectors"),
         ),
         after=("abstention_drift",),
+        english=True,
         compares=replace(MEMORIES, alone=False),
         khora=("vectorcypher_contradiction_detect",),
         planted=("contradictions",),
@@ -155,6 +156,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         """,
         reads=("memories", "memory_versions"),
         after=("relevance",),
+        english=True,
     ),
     Operation(
         "relevance",
