@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from slowwave.operations import AUDITS, PLANNERS
@@ -113,3 +116,38 @@ def test_equal_memories_of_another_language_are_merged() -> None:
     found = PLANNERS["dedupe_memories"](make_inputs(remembered(GERMAN[0], GERMAN[0].upper(), kind="event")))
     (item,) = found.items
     assert item.evidence["pattern"] == "equal texts"
+
+
+def test_relative_date_of_another_language_is_asked_about() -> None:
+    """Its phrases are right in all lists that they were compared with; no running texts with known dates were at hand."""
+    snapshot = remembered(
+        "Gestern habe ich in Bremen die neue Werft besucht.", "Gisteren heb ik de werf in Bremen bezocht."
+    )
+    found = PLANNERS["absolutize_dates"](make_inputs(snapshot))
+    (item,) = found.items
+    day = (TAKEN_AT - timedelta(days=1)).date().isoformat()
+    assert item.is_question
+    assert item.evidence["rewrites"] == [{"phrase": "Gestern", "value": day, "grain": "day", "about": False}]
+    assert found.report.numbers["in languages whose dates are not read"] == 1
+    report = AUDITS["relative_dates"](make_inputs(snapshot))
+    assert report.details["kinds"] == {"other language": 1}
+
+
+def test_relative_dates_report_names_the_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = remembered("Gestern habe ich in Bremen die neue Werft besucht.")
+    monkeypatch.setattr("slowwave.operations.audits.relative_dates.can_find_foreign_dates", lambda: False)
+    (finding,) = AUDITS["relative_dates"](make_inputs(snapshot)).findings
+    assert "slowwave[languages]" in finding.message
+
+
+def test_equal_texts_with_relative_dates_of_two_days_are_not_merged() -> None:
+    text = "Gestern habe ich in Bremen die neue Werft besucht."
+    days = iter((TAKEN_AT, TAKEN_AT - timedelta(days=3)))
+    snapshot = remembered(text, text)
+    rows = [{**row, "valid_from": next(days)} for row in snapshot.table("memories").to_pylist()]
+    moved = replace(
+        snapshot,
+        tables={**snapshot.tables, "memories": pa.Table.from_pylist(rows, snapshot.table("memories").schema)},
+    )
+    assert len(PLANNERS["dedupe_memories"](make_inputs(snapshot)).items) == 1
+    assert not PLANNERS["dedupe_memories"](make_inputs(moved)).items

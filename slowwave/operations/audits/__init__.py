@@ -156,7 +156,6 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         """,
         reads=("memories", "memory_versions"),
         after=("relevance",),
-        english=True,
     ),
     Operation(
         "relevance",

@@ -42,7 +42,6 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         """,
         reads=("memories", "memory_versions", "memory_vectors"),
         after=("gc_references",),
-        english=True,
         permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
         planted=("relative dates",),
     ),
