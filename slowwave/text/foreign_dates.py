@@ -1,7 +1,7 @@
 """Relative dates in other languages than English: phrases that name a day, week, month or year by themselves ("vorgestern").
 
 The phrases are those of the library dateparser (BSD-3-Clause, the extra ``languages``), whose tables come from Unicode's CLDR. Only phrases
-that mean one date wherever they occur are found; docs/measured.md shows how often they are right. Left alone are:
+that mean one date wherever they occur are found; docs/quality.md shows how often they are right. Left alone are:
 
 - "today", which often means the present age;
 - words with a second meaning ("morgen" and "mañana" are also the morning);

@@ -4,7 +4,7 @@ A text counts as English unless the evidence is clear, so that no English text i
 mix English with another language count as English as well.
 
 py3langid (BSD-3-Clause) detects the language, with a model in its wheel. It was chosen by accuracy on short texts, size and speed from five
-libraries; docs/measured.md has the figures and the texts.
+libraries; docs/quality.md has the figures and the texts.
 """
 
 from __future__ import annotations

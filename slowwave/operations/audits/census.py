@@ -133,7 +133,6 @@ def _unread(inputs: Inputs, other: Mapping[str, int]) -> Iterable[Finding]:
             f"{counted(sum(other.values()), 'memory is', 'memories are')} in other languages than English ({describe_languages(other)}). "
             f"These operations did not read them, because their rules are written for English: {', '.join(unread)}.",
             details={"languages": dict(other), "operations": unread},
-            coverage=True,
         )
 
 
