@@ -259,6 +259,43 @@ def test_budget_lists_the_questions_that_settle_most_and_a_group_once(store: Sto
     assert {w.id for w in queue(plan, drafts).items} == {s.id for s in plan.items}, "nothing is lost"
 
 
+def test_small_talk_is_listed_as_one_question_whose_answer_archives_all_of_it(store: Store) -> None:
+    """A conversation has many courtesies, each of which was a card of its own. No command lets the newest win there."""
+    texts = [
+        *(f"Thank you so much{'!' * n}" for n in range(1, 13)),
+        *(f"Room {100 + n} has {n} windows." for n in range(8)),
+    ]
+    rows = {f"m{n:02}": (text, ago(300 - n)) for n, text in enumerate(texts)}
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": name, "kind": "episodic", "valid_from": start, "current_version_id": f"{name} v"}
+            for name, (_, start) in rows.items()
+        ],
+        memory_versions=[{"id": f"{name} v", "memory_id": name, "content": text} for name, (text, _) in rows.items()],
+    )
+    before = digest(store, "acme")
+    night = run_night(store, "acme", ops="archive_small_talk")
+    assert night.plan is not None
+    plan = stored(store, night.plan.plan_hash)
+    listed = queue(plan, {}, budget=50)
+    assert [(w.members, listed.later) for w in listed.items] == [(12, 11)]
+    group = group_of(store, plan)
+    assert (len(group.items), group.counter_examples, newest_wins_command(store, plan, group)) == (12, (), "")
+    assert group.asks == ask_about_group(plan, {}, plan.items[0])
+    assert group.asks == "12 memories are nothing but a greeting, thanks or a courtesy. May they leave search?"
+    answer_alike(store, plan, group, "yes", by="mara", checked=checked(group))
+    assert own(store, plan) == {w.id for w in group.items}
+    run = apply_approval(store, str(sign(store, "acme", plan.plan_hash, reviewer="mara").approval_id))
+    assert ask(store, "SELECT state, count(*) FROM memory.memories GROUP BY 1 ORDER BY 1") == [
+        ("active", 8),
+        ("archived", 12),
+    ]
+    undo_run(store, run.run_id)
+    assert digest(store, "acme") == before
+
+
 def test_questions_about_recalled_rows_come_earlier(store: Store) -> None:
     plan = captains(store, 0, ties=4)
     asked = queue(plan, {}).items
