@@ -105,10 +105,11 @@ def test_answers_about_all_memories_and_about_english_ones_are_kept_apart() -> N
         ("这家商店星期日营业到八点。", "这家商店星期日不营业到八点。"),
         ("この店は日曜日に八時まで開いています。", "この店は日曜日に九時まで開いています。"),
         ("Feeds registriert.", "Keine Feeds registriert."),
+        ("Le magasin de Lyon ferme à sept heures.", "Le magasin de Lyon ferme à sept heures sauf samedi."),
     ],
 )
 @pytest.mark.parametrize("kind", ["event", "semantic"])
-def test_memories_that_differ_by_a_negation_or_number_are_not_merged(one: str, other: str, kind: str) -> None:
+def test_memories_that_differ_by_a_negation_number_or_condition_are_not_merged(one: str, other: str, kind: str) -> None:
     assert not PLANNERS["dedupe_memories"](make_inputs(remembered(one, other, kind=kind))).items
 
 

@@ -33,7 +33,7 @@ def test_language_of_plain_sentence_is_detected(text: str, language: str) -> Non
         "The shipyard in Bremen opens at nine.",
         "Sofía García López works at Telefónica",
         "Ordered pizza margherita and tiramisù",
-        "Das ist the best Currywurst that you can have, she said.",
+        "Ich arbeite seit dem Sommer in Bremen and my sister works in Lyon.",
         "commit 5edff4ae6ff62c7e0bbfad624fc3d0ba7dc84392 https://example.org/a/b",
         "SELECT id FROM memories WHERE kind = 'event' LIMIT 10",
     ],
