@@ -519,6 +519,14 @@ class AlikeQuestions:
             )
         return ("yes", "Yes", "Each of them is done as it proposes."), ("no", "No", again)
 
+    @property
+    def checks(self) -> Mapping[str, str]:
+        """Return the label of each verdict on a single question of the sample."""
+        if self.form and self.form.direction == "alone":
+            return {"yes": "May leave", "no": "Stays"}
+        labels = {verdict: label for verdict, label, _ in self.answers}
+        return labels | ({"yes": "Holds"} if self.form else {})
+
 
 def alike(found: Queue, item: str, at_least: float | None = None) -> AlikeQuestions:
     """Return the open questions that can be answered together with ``item``.

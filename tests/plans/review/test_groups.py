@@ -23,7 +23,7 @@ from slowwave.store.doctor import digest
 from slowwave.store.logins import Role
 from tests.memories import ago, ask, remember
 from tests.permitting import sign
-from tests.plans.review.reviews import CAPTAINS, SHIPS, captains
+from tests.plans.review.reviews import CAPTAINS, SHIPS, captains, courtesies
 from tests.snapshots import uid
 
 pytestmark = pytest.mark.slow
@@ -261,20 +261,7 @@ def test_budget_lists_the_questions_that_settle_most_and_a_group_once(store: Sto
 
 def test_small_talk_is_listed_as_one_question_whose_answer_archives_all_of_it(store: Store) -> None:
     """A conversation has many courtesies, each of which was a card of its own. No command lets the newest win there."""
-    texts = [
-        *(f"Thank you so much{'!' * n}" for n in range(1, 13)),
-        *(f"Room {100 + n} has {n} windows." for n in range(8)),
-    ]
-    rows = {f"m{n:02}": (text, ago(300 - n)) for n, text in enumerate(texts)}
-    remember(
-        store,
-        "acme",
-        memories=[
-            {"id": name, "kind": "episodic", "valid_from": start, "current_version_id": f"{name} v"}
-            for name, (_, start) in rows.items()
-        ],
-        memory_versions=[{"id": f"{name} v", "memory_id": name, "content": text} for name, (text, _) in rows.items()],
-    )
+    courtesies(store, 12)
     before = digest(store, "acme")
     night = run_night(store, "acme", ops="archive_small_talk")
     assert night.plan is not None
@@ -285,6 +272,7 @@ def test_small_talk_is_listed_as_one_question_whose_answer_archives_all_of_it(st
     assert (len(group.items), group.counter_examples, newest_wins_command(store, plan, group)) == (12, (), "")
     assert group.asks == ask_about_group(plan, {}, plan.items[0])
     assert group.asks == "12 memories are nothing but a greeting, thanks or a courtesy. May they leave search?"
+    assert group.checks == {"yes": "May leave", "no": "Stays"}
     answer_alike(store, plan, group, "yes", by="mara", checked=checked(group))
     assert own(store, plan) == {w.id for w in group.items}
     run = apply_approval(store, str(sign(store, "acme", plan.plan_hash, reviewer="mara").approval_id))
