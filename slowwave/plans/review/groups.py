@@ -24,15 +24,18 @@ SAMPLE: Final = 10
 FEWEST: Final = 3
 """The number of open questions of one form from which they are asked as a group."""
 
-Direction = Literal["later", "earlier", "undated"]
-"""Whether the value that would stay is later or earlier than the one that would end, or nothing says so."""
+Direction = Literal["later", "earlier", "undated", "restated"]
+"""Whether the value that would stay is later or earlier than the one that would end, or nothing says so; or one memory restates another."""
+
+RESTATED: Final = ("other wording", "part of another")
+"""Patterns of merges of memories whose questions are of one form (``slowwave.text.restatements``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionForm:
-    """The form of a question about two values of one relation, such as "the captain of … is".
+    """The form of a question about two values of one relation, such as "the captain of … is", or of a merge by its pattern.
 
-    The relation is taken from memory, which is untrusted.
+    The relation is taken from memory, which is untrusted; for a merge it is one of ``RESTATED``.
     """
 
     operation: str
@@ -42,8 +45,8 @@ class QuestionForm:
 
     @property
     def is_group(self) -> bool:
-        """Return whether one answer may settle all questions of this form: in each, a later value would end an earlier one."""
-        return self.direction == "later"
+        """Return whether one answer may settle all questions of this form: in each, a later value ends an earlier one, or all is kept."""
+        return self.direction in ("later", "restated")
 
     def shares_relation(self, other: QuestionForm) -> bool:
         """Return whether another form is about the same relation, in whatever direction."""
@@ -51,7 +54,10 @@ class QuestionForm:
 
 
 def form_of(item: StoredItem) -> QuestionForm | None:
-    """Return the form of a question about two values of a relation; None for any other item."""
+    """Return the form of a question about two values of a relation, or about a restatement; None for any other item."""
+    if item.question == "same" and item.kind == "merge_rows":
+        pattern = str(json.loads(item.evidence).get("pattern") or "")
+        return QuestionForm(item.operation, "memories", pattern, "restated") if pattern in RESTATED else None
     if item.question != "which_is_right" or item.kind != "invalidate_rows":
         return None
     evidence = json.loads(item.evidence)

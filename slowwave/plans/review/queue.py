@@ -483,7 +483,7 @@ class AlikeQuestions:
     def asks(self) -> str:
         """Return the question about all of them."""
         if self.form:
-            return _later_values(self.form, len(self.items))
+            return _ask_about_form(self.form, len(self.items))
         return (
             f"{counted(len(self.items), 'open question')} of {self.of.operation} with a probability of at least {percent(self.least)}: "
             f"{HEADINGS[self.of.code]}"
@@ -500,6 +500,8 @@ class AlikeQuestions:
     @property
     def why(self) -> str:
         """Return why they are asked together."""
+        if self.form and self.form.direction == "restated":
+            return "They are one group because in each pair the memory that stays has every statement of the other, found by the same rule."
         if self.form:
             return "They are one group because each pair gives one subject two values of this relation, and the dates say which is later."
         return "They ask the same about rows that one operation compared, and are at least as probable as the question that you chose."
@@ -508,6 +510,9 @@ class AlikeQuestions:
     def answers(self) -> tuple[tuple[Literal["yes", "no"], str, str], ...]:
         """Return the verdicts that can be given for all, each with its label and what follows from it."""
         again = "Nothing changes, and none of them is asked again while its rows say what they say."
+        if self.form and self.form.direction == "restated":
+            merged = "Each of them becomes part of the memory that states the same; it leaves the searches and stays in the history."
+            return ("yes", "Merge them", merged), ("no", "Keep both", again)
         if self.form:
             return (
                 ("yes", "The later ones hold", "Each later value stays, and each earlier one ends."),
@@ -519,7 +524,8 @@ class AlikeQuestions:
 def alike(found: Queue, item: str, at_least: float | None = None) -> AlikeQuestions:
     """Return the open questions that can be answered together with ``item``.
 
-    Questions of a form in which a later value would end an earlier one are one group, whatever their probability. Others are those of the
+    Questions of a form in which a later value would end an earlier one, or a memory restates another, are one group, whatever their
+    probability. Others are those of the
     same kind with at least a given probability; without ``at_least`` that of ``item``. Raises ``Refused`` if ``item`` is not pending.
     """
     of = next((w for w in found.items if w.id == item), None)
@@ -543,10 +549,13 @@ def ask_about_group(plan: StoredPlan, drafts: Mapping[str, Draft], item: StoredI
         return ""
     open_ = (s for s in plan.items if s.status == "pending" and s.is_question and s.id not in drafts)
     count = sum(form_of(s) == form for s in open_)
-    return _later_values(form, count) if count >= FEWEST else ""
+    return _ask_about_form(form, count) if count >= FEWEST else ""
 
 
-def _later_values(form: QuestionForm, count: int) -> str:
+def _ask_about_form(form: QuestionForm, count: int) -> str:
+    if form.direction == "restated":
+        how = "a part of" if form.relation == "part of another" else "in other words"
+        return f"In {counted(count, 'pair')} a memory states {how} what another one states. Merge them?"
     have, ones = ("has", "Does the later one hold?") if count == 1 else ("have", "Do the later ones hold?")
     noun = _NOUNS.get(form.table, "row")
     return f"{counted(count, noun)} of the form “{quotable(form.relation)}” {have} a later value. {ones}"
@@ -563,8 +572,9 @@ def _counter_examples(found: Queue, form: QuestionForm) -> tuple[tuple[Waiting, 
         if w.form is None or not w.form.shares_relation(form):
             continue
         if w.state == "no" and w.draft:
-            examples.append((0, w, f"{w.draft.reviewer} answered that the later one does not hold"))
-        elif w.form.direction != "later":
+            why = "both stay" if form.direction == "restated" else "the later one does not hold"
+            examples.append((0, w, f"{w.draft.reviewer} answered that {why}"))
+        elif w.form.direction in reasons:
             examples.append((1, w, reasons[w.form.direction]))
     return tuple((w, why) for _, w, why in sorted(examples, key=lambda e: (e[0], e[1].id))[:_COUNTER_EXAMPLES])
 

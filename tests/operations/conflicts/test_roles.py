@@ -107,21 +107,24 @@ def found(*texts: tuple[str, int]) -> Sequence[Conflict]:
     return value_conflicts(world(*(note(text, day, subject=holder(text)) for text, day in texts)), Tally())
 
 
+def compare(earlier: str, later: str, *, subjects: bool) -> Sequence[Conflict]:
+    """Return the conflicts of two statements, whose subjects are their holders or empty."""
+    one, two = (holder(text) if subjects else "" for text in (earlier, later))
+    return value_conflicts(world(note(earlier, subject=one), note(later, 3, subject=two)), Tally())
+
+
 @pytest.mark.parametrize("subjects", [True, False])
 @pytest.mark.parametrize(("earlier", "later"), ROLES)
 def test_another_holder_of_a_role_is_asked_about(earlier: str, later: str, subjects: bool) -> None:
     """The subject of such a memory is often its holder, so that no two memories about the role have the same one."""
-    named = {"subject": holder(earlier)} if subjects else {}, {"subject": holder(later)} if subjects else {}
-    snapshot = world(note(earlier, **named[0]), note(later, 3, **named[1]))
-    (conflict,) = value_conflicts(snapshot, Tally())
+    (conflict,) = compare(earlier, later, subjects=subjects)
     assert (conflict.reason, conflict.doubtful) == ("object", True)
 
 
 @pytest.mark.parametrize("subjects", [True, False])
 @pytest.mark.parametrize(("earlier", "later"), NO_ROLES)
 def test_a_description_of_several_is_not_asked_about(earlier: str, later: str, subjects: bool) -> None:
-    named = {"subject": holder(earlier)} if subjects else {}, {"subject": holder(later)} if subjects else {}
-    assert not value_conflicts(world(note(earlier, **named[0]), note(later, 3, **named[1])), Tally())
+    assert not compare(earlier, later, subjects=subjects)
 
 
 FIRST, NEXT = ("Ilse is the captain of the Dagny.", 0), ("Marek is the captain of the Dagny.", 9)

@@ -288,3 +288,32 @@ def test_form_of_a_question_without_a_relation_is_none(store: Store) -> None:
     assert form_of(item) is not None
     assert form_of(replace(item, evidence="{}")) is None
     assert form_of(replace(item, question="same")) is None
+
+
+def test_restated_memories_are_one_group_whose_answer_merges_them_and_undoes_exactly(store: Store) -> None:
+    """The memory that stays has every statement; the absorbed one leaves the live memories and stays on record."""
+    texts = [f"{name} likes {thing}." for name in ("Ada", "Otto", "Vera") for thing in ("tea", "tea and opera")]
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": f"m{n}", "kind": "semantic", "subject": text.split()[0], "current_version_id": f"v{n}"}
+            for n, text in enumerate(texts)
+        ],
+        memory_versions=[{"id": f"v{n}", "memory_id": f"m{n}", "content": text} for n, text in enumerate(texts)],
+    )
+    before = digest(store, "acme")
+    night = run_night(store, "acme", ops="dedupe_memories", force=True)
+    assert night.plan is not None
+    plan = stored(store, night.plan.plan_hash)
+    group = group_of(store, plan)
+    assert group.asks == "In 3 pairs a memory states a part of what another one states. Merge them?"
+    assert [label for _, label, _ in group.answers] == ["Merge them", "Keep both"]
+    assert newest_wins_command(store, plan, group) == ""
+    answer_alike(store, plan, group, "yes", by="mara", checked=checked(group))
+    assert own(store, plan) == {w.id for w in group.items}
+    run = apply_approval(store, str(sign(store, "acme", plan.plan_hash, reviewer="mara").approval_id))
+    live = "SELECT id::text FROM memory.memories WHERE invalidated_at IS NULL"
+    assert {str(id_) for (id_,) in ask(store, live)} == {uid(f"m{n}") for n in (1, 3, 5)}
+    undo_run(store, run.run_id)
+    assert digest(store, "acme") == before
