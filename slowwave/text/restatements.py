@@ -45,7 +45,9 @@ _LIMITED: Final = re.compile(
 """A sign or word by which a text may not assert its parts. Matches "likes tea and coffee if hot"; not "likes tea and coffee"."""
 
 _BE: Final = words_of("is are was were")
-_POINTING: Final = words_of("it they he she this these those there then")
+_POINTING: Final = words_of("it they he she this these those there then you you're")
+"""Words at the beginning of a statement whose subject only its context names."""
+
 _PREPOSITIONS: Final = words_of("""
 of in on at to from by for into onto over under about near behind against within around across along past since than as like through
 """)
@@ -105,6 +107,7 @@ def _is_plain(text: str) -> bool:
         and len(sentences(text)) == 1
         and NEGATIONS.isdisjoint(words := _words(text))
         and DENIALS.isdisjoint(words)
+        and _POINTING.isdisjoint(words[:1])
     )
 
 

@@ -88,6 +88,8 @@ NO_PARTS = [
     ("Anna trusts Otto.", "Anna trusts Otto and Vera's plan."),
     ("Anna mixes gin.", "Anna mixes gin and tonic with Otto."),
     ("Anna lives in Braga.", "Suppose Anna works in Porto and lives in Braga."),
+    ("You're welcome!", "You're welcome! I'm glad to be of help."),
+    ("He likes tea.", "He likes tea and coffee."),
     ("Anna lives in Braga since May 2020.", "Anna lives in Braga and works in Porto."),
 ]
 """Pairs of which the first is no part of the second, or says more than it, written before the rule."""
