@@ -522,13 +522,13 @@ TEA, BOTH = "Anna likes tea.", "Anna likes tea and coffee."
 APART = {"a": at(0), "b": at(80), "c": at(160)}
 
 
-def note(name: str, text: str, day: float | None = 1, **more: object) -> Row:
+def statement(name: str, text: str, day: float | None = 1, **more: object) -> Row:
     return event(name, day, text, **{"kind": "semantic", "subject": "anna", **more})
 
 
 @pytest.mark.parametrize(("one", "two", "pattern"), [(PORTO, TURNED, "other wording"), (TEA, BOTH, "part of another")])
 def test_restated_memories_are_asked_about_whatever_their_vectors(one: str, two: str, pattern: str) -> None:
-    _, found = propose(note("a", one), note("b", two, 40), vectors=APART)
+    _, found = propose(statement("a", one), statement("b", two, 40), vectors=APART)
     (item,) = found.items
     assert (item.is_question, item.evidence["pattern"]) == (True, pattern)
     assert merged(found) == {"b": {"a"}}
@@ -537,7 +537,7 @@ def test_restated_memories_are_asked_about_whatever_their_vectors(one: str, two:
 def test_the_longer_memory_stays_and_keeps_its_start() -> None:
     """Its other statement did not hold before, and nothing of it is lost, however trusted the shorter one is."""
     snapshot, found = propose(
-        note("a", TEA, 1, confidence=0.9, importance=0.9), note("b", BOTH, 40, confidence=0.5), vectors=APART
+        statement("a", TEA, 1, confidence=0.9, importance=0.9), statement("b", BOTH, 40, confidence=0.5), vectors=APART
     )
     (item,) = found.items
     assert merged(found) == {"b": {"a"}}
@@ -547,7 +547,9 @@ def test_the_longer_memory_stays_and_keeps_its_start() -> None:
 
 
 def test_the_same_slots_take_over_the_earliest_start() -> None:
-    _, found = propose(note("a", PORTO, 1, confidence=0.5), note("b", TURNED, 40, confidence=0.9), vectors=APART)
+    _, found = propose(
+        statement("a", PORTO, 1, confidence=0.5), statement("b", TURNED, 40, confidence=0.9), vectors=APART
+    )
     (item,) = found.items
     assert merged(found) == {"b": {"a"}}
     assert "valid_from" in {w.cell.column for w in item.mutation.writes if w.cell.row == uid("b")}
@@ -567,16 +569,16 @@ def test_the_same_slots_take_over_the_earliest_start() -> None:
 )
 def test_restated_memories_of_another_matter_audience_or_author_stay(more: Row) -> None:
     """A pinned memory is never absorbed."""
-    _, found = propose(note("a", TEA, **more), note("b", BOTH, 40), vectors=APART)
+    _, found = propose(statement("a", TEA, **more), statement("b", BOTH, 40), vectors=APART)
     assert not found.items
 
 
 def test_a_longer_memory_absorbs_all_its_parts_in_one_question() -> None:
     _, found = propose(
-        note("a", TEA),
-        note("b", "Anna likes coffee.", 9),
-        note("c", BOTH, 40),
-        note("d", "Anna likes opera."),
+        statement("a", TEA),
+        statement("b", "Anna likes coffee.", 9),
+        statement("c", BOTH, 40),
+        statement("d", "Anna likes opera."),
         vectors=APART,
     )
     assert merged(found) == {"c": {"a", "b"}}
@@ -584,13 +586,13 @@ def test_a_longer_memory_absorbs_all_its_parts_in_one_question() -> None:
 
 def test_a_relative_date_of_another_day_is_no_restatement() -> None:
     _, found = propose(
-        note("a", "Anna's talk is tomorrow.", 1), note("b", "The talk of Anna is tomorrow.", 9), vectors=APART
+        statement("a", "Anna's talk is tomorrow.", 1), statement("b", "The talk of Anna is tomorrow.", 9), vectors=APART
     )
     assert not found.items
 
 
 def test_a_restatement_that_a_person_rejected_is_not_asked_about_again() -> None:
-    rows = (note("a", TEA), note("b", BOTH, 40))
+    rows = (statement("a", TEA), statement("b", BOTH, 40))
     (item,) = propose(*rows, vectors=APART)[1].items
     rejection = {"operation": "dedupe_memories", "subject": item.subject(), "row_ids": list(item.mutation.row_ids())}
     assert not propose(*rows, vectors=APART, rejections=[{"id": uid("no"), **rejection}])[1].items
