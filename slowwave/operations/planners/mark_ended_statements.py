@@ -37,7 +37,7 @@ from slowwave.snapshots.memories import active_memories, version_texts
 from slowwave.snapshots.rows import is_held_back, resting_on_ended
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.dates import BESIDE, local_day
-from slowwave.text.quotation import quote
+from slowwave.text.quotation import quote, quote_change
 from slowwave.text.subjects import without_later
 from slowwave.text.tokens import counted
 
@@ -182,6 +182,7 @@ def _marked(one: EndedStatement, zone: str) -> str:
 
 
 def _evidence(change: _Change) -> dict[str, object]:
+    before, after = quote_change(str(change.memory["text"]), change.text, _QUOTED)
     return {
         "ended": [
             {
@@ -191,8 +192,8 @@ def _evidence(change: _Change) -> dict[str, object]:
             }
             for one, _ in change.marks
         ],
-        "before": quote(str(change.memory["text"]), _QUOTED),
-        "after": quote(change.text, _QUOTED),
+        "before": before,
+        "after": after,
     }
 
 
