@@ -241,7 +241,7 @@ place who whom whose which where i we you he she they me him them his her its th
 _QUOTED: Final = frozenset('"“”`;:()')
 
 
-class Role(NamedTuple):
+class HeldRole(NamedTuple):
     """A statement that somebody or something has a role: the folded names of the holder, and the words of the role.
 
     ``whose`` is the article or pronoun before the role. ``first`` is whether the holder is named first, ``news`` whether the statement
@@ -262,13 +262,13 @@ class Role(NamedTuple):
         """Return the words of the role without its owner: "… is the captain of"."""
         return " ".join(("… is", self.whose, *self.words[: _head(self.words) + 2]))
 
-    def has_holder_of(self, other: Role) -> bool:
+    def has_holder_of(self, other: HeldRole) -> bool:
         """Return whether both name one holder, perhaps one of them in fewer words ("Dr. Ada Lind", "Ada")."""
         return set(self.holder) <= set(other.holder) or set(other.holder) <= set(self.holder)
 
 
 @lru_cache(maxsize=4_096)
-def read_role(text: str) -> Role | None:
+def read_role(text: str) -> HeldRole | None:
     """Parse a plain statement of one sentence: "Ada is the captain of the crew.", "The captain of the crew is Ada."; else None."""
     if len(text) > LONGEST or not _QUOTED.isdisjoint(text):
         return None
@@ -294,10 +294,12 @@ def read_role(text: str) -> Role | None:
         if named and kept:
             new, kept = kept[0] == "new", kept[1:] if kept[0] == "new" else kept
             if words[verb] != "are":
-                return Role(named, whose, kept, first, news or new, _holds_alone(kept, news=news or new), listed=False)
+                return HeldRole(
+                    named, whose, kept, first, news or new, _holds_alone(kept, news=news or new), listed=False
+                )
             head = _head(kept)
             one = (*kept[:head], kept[head].removesuffix("s"), *kept[head + 1 :])
-            return Role(named, whose, one, first, news or new, holds_alone=False, listed=True)
+            return HeldRole(named, whose, one, first, news or new, holds_alone=False, listed=True)
     return None
 
 

@@ -31,7 +31,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.alignment import OtherStatedValue, StatedClause, other_stated_value, read_stated, withdrawn
 from slowwave.text.clauses import stem_of
 from slowwave.text.contradictions import Kind, kind_of_figures
-from slowwave.text.frames import LONGEST, Framed, Role, beginnings, other_value, read_framed, read_role, relation_of
+from slowwave.text.frames import LONGEST, Framed, HeldRole, beginnings, other_value, read_framed, read_role, relation_of
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
 from slowwave.text.specifics import specifics
@@ -224,7 +224,7 @@ class _Held(NamedTuple):
 
     statement: int
     sentence: str
-    role: Role
+    role: HeldRole
 
 
 def _held(statements: _Statements, listed: set[tuple[str, str]]) -> Iterator[OpposedPair]:
@@ -270,7 +270,7 @@ def _may_follow(earlier: _Held, later: _Held, statements: _Statements) -> bool:
 
 def _is_shared(members: Sequence[_Held], statements: _Statements) -> bool:
     """Return whether several have a role at one time, according to statements of one day of which neither is news."""
-    plain: defaultdict[int, list[Role]] = defaultdict(list)
+    plain: defaultdict[int, list[HeldRole]] = defaultdict(list)
     for one in members:
         if not one.role.news:
             plain[statements.when[one.statement] // _DAY].append(one.role)
