@@ -278,7 +278,7 @@ def read_role(text: str) -> HeldRole | None:
     words = [fold(word) for word in written]
     if not FEWEST < len(words) <= _MOST_WORDS or words[0] in _ASKING | _POINTING or not NEGATIONS.isdisjoint(words):
         return None
-    verb = next((n for n, word in enumerate(words) if n and _links(words, n)), None)
+    verb = next((n for n in range(1, len(words)) if _links(words, n)), None)
     if verb is None or is_open(text) or len(sentences(text)) != 1:
         return None
     appointed = words[verb] not in ("is", "are", "became", "become")

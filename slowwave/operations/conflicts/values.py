@@ -249,7 +249,7 @@ def _held(statements: _Statements, listed: set[tuple[str, str]]) -> Iterator[Opp
                 )
 
 
-def _is_about(subject: str, role: Role) -> bool:
+def _is_about(subject: str, role: HeldRole) -> bool:
     """Return whether the subject of a memory is the holder of its role, or the role; a memory about somebody else is no news of it."""
     words = set(WORDS.findall(subject.lower().replace("_", " ").replace("-", " "))) - GRAMMAR
     named = {part for word in (*role.holder, *role.words) for part in (word, *word.split("-"))}
