@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 import pyarrow as pa
@@ -237,6 +237,9 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     return decision
 
 
+_ONE_IMPORT: Final = timedelta(hours=1)
+"""Rows without dates of their own that were recorded within this time may be of one import, whose order says nothing."""
+
 _WEAK: Final = frozenset(("frame", "role", "aligned", "denial", "preference"))
 """Rules whose conflicts only a person decides, or a relation that the namespace names in ``newest_wins``."""
 
@@ -387,7 +390,9 @@ def memory_score(row: _Fields, most: int, similarity: float, now: datetime) -> f
 def _only_one_of_change(conflict: Conflict, sides: ConflictRows) -> str:
     """Return the side of two memories that alone says that something has changed, where their dates do not tell which is later."""
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
-    if conflict.table != "memories" or (a["valid_from"] and b["valid_from"] and a["valid_from"] != b["valid_from"]):
+    known = a["valid_from"] and b["valid_from"]
+    apart = a["valid_from"] != b["valid_from"] if known else abs(a["recorded_at"] - b["recorded_at"]) >= _ONE_IMPORT
+    if conflict.table != "memories" or apart:
         return ""
     new = [side for side, row in (("a", a), ("b", b)) if says_new(str(row["text"])) or _ENDED.search(str(row["text"]))]
     return new[0] if len(new) == 1 else ""
