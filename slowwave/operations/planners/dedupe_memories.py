@@ -39,6 +39,8 @@ from slowwave.changes.rows import live_ids
 from slowwave.matching.vectors import FEW, cosines, neighbours, pairs_above, pairs_of, share_above, unit_rows
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.memories import sharing
+from slowwave.operations.conflicts.rows import among
+from slowwave.operations.conflicts.values import TURNS
 from slowwave.operations.options import DedupeMemoriesOptions
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.registry import runs_tonight
@@ -60,6 +62,7 @@ from slowwave.text.restatements import LONGEST as LONGEST_RESTATED
 from slowwave.text.restatements import restated
 from slowwave.text.sameness import WordsInUse, sameness
 from slowwave.text.specifics import specifics, ungrounded
+from slowwave.text.subjects import PROGRAMS
 from slowwave.text.tokens import normalise_name, tokenise
 from slowwave.text.words import GRAMMAR
 
@@ -628,12 +631,14 @@ def _restated(
 ) -> list[_Cluster]:
     """Return clusters of memories that restate each other, each pattern by itself; a row is in one cluster at most.
 
-    Only memories that share two rare words are compared. A memory that would be absorbed absorbs nothing, so that no text goes into one
-    that goes itself.
+    Only memories that share two rare words are compared, and no turns of programs, which repeat courtesies. A memory that would be absorbed
+    absorbs nothing, so that no text goes into one that goes itself.
     """
     short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST_RESTATED)
     free = pc.invert(pc.is_in(memories["id"], value_set=pa.array(sorted(taken), memories["id"].type)))
-    live = memories.filter(pc.and_(pc.and_(short, free), pc.not_equal(memories["kind"], _SUMMARY))).combine_chunks()
+    courtesies = among(memories["kind"], TURNS) & among(memories["author"], PROGRAMS)
+    stating = pc.and_(pc.not_equal(memories["kind"], _SUMMARY), pa.array(~courtesies))
+    live = memories.filter(pc.and_(pc.and_(short, free), stating)).combine_chunks()
     live = live.append_column("meant", as_meant(live, np.ones(len(live), bool), settings))
     live = live.append_column("chatty", pa.array(np.zeros(len(live), bool)))
     rows = live.select(

@@ -584,6 +584,14 @@ def test_a_longer_memory_absorbs_all_its_parts_in_one_question() -> None:
     assert merged(found) == {"c": {"a", "b"}}
 
 
+def test_turns_of_a_program_are_no_restatements() -> None:
+    """An assistant repeats its courtesies next to other sentences."""
+    rest = ("Rest counts as well.", "Harder days exist. Rest counts as well.")
+    for author, asked in (("assistant", 0), ("user", 1)):
+        rows = [statement(name, text, kind="episodic", author=author) for name, text in zip("ab", rest, strict=True)]
+        assert len(propose(*rows, vectors=APART)[1].items) == asked
+
+
 def test_a_relative_date_of_another_day_is_no_restatement() -> None:
     _, found = propose(
         statement("a", "Anna's talk is tomorrow.", 1), statement("b", "The talk of Anna is tomorrow.", 9), vectors=APART
