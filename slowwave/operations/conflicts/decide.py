@@ -19,7 +19,7 @@ from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.items import decides_alone, why_asked
-from slowwave.plans.questions import NO_SIDE, SAID, Conflict
+from slowwave.plans.questions import NO_SIDE, SAID, WEAK_RULES, Conflict
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -240,9 +240,6 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
 _ONE_IMPORT: Final = timedelta(hours=1)
 """Rows without dates of their own that were recorded within this time may be of one import, whose order says nothing."""
 
-_WEAK: Final = frozenset(("frame", "role", "aligned", "denial", "preference"))
-"""Rules whose conflicts only a person decides, or a relation that the namespace names in ``newest_wins``."""
-
 FRAMES: Final = "frames"
 """Name under which ``newest_wins`` lists all statements of one form."""
 
@@ -279,8 +276,8 @@ def _named_newest(conflict: Conflict, sides: ConflictRows) -> str:
 
 
 def _slight(conflict: Conflict, sides: ConflictRows) -> bool:
-    """Return whether both rows are memories of little importance (mnemo 2.4); the rules in ``_WEAK`` do not decide even those."""
-    if conflict.table != "memories" or conflict.evidence.get("rule") in _WEAK:
+    """Return whether both rows are memories of little importance (mnemo 2.4); the rules in ``WEAK_RULES`` do not decide even those."""
+    if conflict.table != "memories" or conflict.evidence.get("rule") in WEAK_RULES:
         return False
     return all(sides.rows[conflict.table, id_]["importance"] < sides.low for id_ in (conflict.a, conflict.b))
 

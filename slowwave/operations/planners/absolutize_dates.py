@@ -55,7 +55,9 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
     for memory in found.memories:
         if memory.id in unsure:
             continue
-        text, rewrites = absolutize(memory.text, memory.recorded, zone=memory.zone, write=write, idle=False)
+        text, rewrites = absolutize(
+            memory.text, memory.recorded, zone=memory.zone, write=write, idle=False, language=memory.language
+        )
         if not rewrites:
             continue
         if is_held_back(memory.text, memory.attributes):

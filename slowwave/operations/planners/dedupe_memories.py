@@ -48,7 +48,7 @@ from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.plans.report import Report
-from slowwave.snapshots.memories import active_memories, version_texts
+from slowwave.snapshots.memories import active_memories, english_only, version_texts
 from slowwave.snapshots.rows import as_meant, small_talk, texts_without_small_talk
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -56,6 +56,7 @@ from slowwave.text.clauses import stem_of
 from slowwave.text.contradictions import difference, find
 from slowwave.text.forms import count_unusual_words, figures_of, standard_form
 from slowwave.text.keys import keys
+from slowwave.text.languages import language_of
 from slowwave.text.prefilter import matching
 from slowwave.text.quotation import quote
 from slowwave.text.restatements import LONGEST as LONGEST_RESTATED
@@ -330,7 +331,11 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
         merges += _clusters(snapshot, rule.select(memories), rule, inputs.settings, cannot_link, words, numbers)
     taken = {row["id"] for cluster in merges for row in cluster.rows}
     others = rules(inputs.settings)[-1]
-    merges += _restated(others, others.select(memories), taken, inputs.settings, cannot_link, numbers)
+    english = active_memories(english_only(snapshot))[
+        "id"
+    ].combine_chunks()  # the rules of restatements read no other language
+    readable = others.select(memories).filter(pc.is_in(others.select(memories)["id"], value_set=english))
+    merges += _restated(others, readable, taken, inputs.settings, cannot_link, numbers)
     mutations = merge_memories(
         snapshot,
         [
@@ -610,10 +615,11 @@ def _reader(words: WordsInUse, *, loose: bool) -> tuple[Callable[[str, str], boo
     @lru_cache(_READ)
     def covers(a: str, b: str) -> str:
         found = sameness(a, b, known=words)
-        if found.decision == "same":
-            equal = normalise_name(standard_form(a)) == normalise_name(standard_form(b))
-            return "equal texts" if equal else "equal words"
-        return "event that says more" if loose and found.more else ""
+        if found.decision == "same" and normalise_name(standard_form(a)) == normalise_name(standard_form(b)):
+            return "equal texts"
+        if language_of(a) or language_of(b):  # the forms of words and what an event may add are those of English
+            return ""
+        return "equal words" if found.decision == "same" else "event that says more" if loose and found.more else ""
 
     return (
         lambda a, b: a != b and differ(min(a, b), max(a, b)),

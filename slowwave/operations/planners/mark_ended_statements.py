@@ -33,7 +33,7 @@ from slowwave.operations.conflicts.memories import EndedStatement
 from slowwave.operations.rejections import rejected_subjects
 from slowwave.plans.items import Decision, Item, decides_alone, why_asked
 from slowwave.plans.report import Report
-from slowwave.snapshots.memories import active_memories, version_texts
+from slowwave.snapshots.memories import active_memories, english_only, version_texts
 from slowwave.snapshots.rows import is_held_back, resting_on_ended
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.dates import BESIDE, local_day
@@ -92,7 +92,7 @@ def mark_ended_statements(inputs: Inputs) -> Proposal:
 
 def resting(inputs: Inputs) -> frozenset[str]:
     """Return the ids of the memories that rest on an ended one, without those that a person decided to keep."""
-    return _unanswered(inputs.snapshot, _resting_items(inputs.snapshot))
+    return _unanswered(inputs.snapshot, _resting_items(english_only(inputs.snapshot)))
 
 
 def _unanswered(snapshot: Snapshot, items: Sequence[Item]) -> frozenset[str]:
