@@ -431,10 +431,14 @@ def _row(id_: str, fields: Fields) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Rows with the same content: ``keep`` absorbs ``absorb``."""
+    """Rows with the same content: ``keep`` absorbs ``absorb``.
+
+    A row that ``states_more`` than those that it absorbs keeps its own start, as what else it states did not hold before.
+    """
 
     keep: str
     absorb: tuple[str, ...]
+    states_more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -595,13 +599,15 @@ def merge_memories(snapshot: Snapshot, merges: Sequence[Alike]) -> list[Mutation
         "source_document_ids": live_ids(snapshot, "documents"),
     }
 
+    own_start = {merge.keep for merge in merges if merge.states_more}
+
     def survivor(rows: Sequence[Fields]) -> Mapping[str, Value]:
         return {
             **{column: united(rows, column, known) for column, known in sources.items()},
             "tags": _tags(rows[0], rows[1:]),
             **{column: greatest(rows, column) for column in ("importance", "confidence")},
             "pinned": any(row["pinned"] is True for row in rows),
-            "valid_from": earliest_start(rows),
+            "valid_from": rows[0]["valid_from"] if str(rows[0]["id"]) in own_start else earliest_start(rows),
         }
 
     return merge_alike(snapshot, _MEMORIES, merges, survivor)

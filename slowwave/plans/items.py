@@ -178,6 +178,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
     ),
     Pattern("dedupe_memories", "equal words", "merge", 214, 8, "the same sentences respelled or mistyped"),
     Pattern("dedupe_memories", "event that says more", "merge", 82, 7, "the same sentences as events"),
+    Pattern("dedupe_memories", "other wording", "merge"),
+    Pattern("dedupe_memories", "part of another", "merge"),
     Pattern(
         "normalize_schema",
         "one name after the rename",

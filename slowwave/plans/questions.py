@@ -50,7 +50,7 @@ REASONS: Final[Mapping[str, str]] = {
 }
 """Reason → what two rows do, in words."""
 
-WEAK_RULES: Final = frozenset(("frame", "aligned", "denial", "preference"))
+WEAK_RULES: Final = frozenset(("frame", "role", "aligned", "denial", "preference"))
 """Rules whose conflicts only a person decides, or a relation that the namespace names in ``newest_wins``."""
 
 _PERHAPS: Final[Mapping[str, str]] = {

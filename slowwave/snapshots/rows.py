@@ -457,6 +457,53 @@ def _past(snapshot: Snapshot, instants: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(past, instants, pa.scalar(None, _INSTANT))
 
 
+# Memories that rest on others: an agent or an importer named the memories that one was derived from.
+
+_NAMING: Final = ("derived_from", "source", "sources", "source_ids", "source_memory_ids", "links")
+"""Attributes of a memory that may name other memories by id or external id."""
+
+_NAMES_OTHERS: Final = rf'"(?:{"|".join(_NAMING)})"\s*:'
+
+
+def resting_on_ended(snapshot: Snapshot) -> dict[str, str]:
+    """Map each active memory that names an ended one as its source to that one; ids of both.
+
+    A memory has ended if it was invalidated or its end in the world is past; one that was merged into another lives on in it. Only memories
+    that name the ended one itself are returned. Cost: a pass over the attributes, and a parse of those that name a source.
+    """
+    table = snapshot.table("memories")
+    over = pc.or_(pc.is_valid(table["invalidated_at"]), pc.is_valid(_past(snapshot, table["valid_to"])))
+    ended = table.filter(pc.and_(over, pc.is_null(table["merged_into"]))).select(("id", "external_id")).to_pylist()
+    named = {str(row[name]): str(row["id"]) for row in ended for name in ("id", "external_id") if row[name]}
+    if not named:
+        return {}
+    memories = active_memories(snapshot)
+    sources = pc.is_in(memories["source"], value_set=pa.array(sorted(named), memories["source"].type))
+    texts = memories["attributes"].cast(pa.large_string())
+    citing = memories.filter(pc.fill_null(pc.or_(matching(texts, _NAMES_OTHERS), sources), False))
+    found: dict[str, str] = {}
+    for row in citing.select(("id", "source", "attributes")).to_pylist():
+        given = attributes(row["attributes"])
+        ids = [row["source"], *(id_ for name in _NAMING for id_ in _named_ids(given.get(name)))]
+        first = next((named[id_] for id_ in ids if id_ in named and named[id_] != row["id"]), None)
+        if first is not None:
+            found[str(row["id"])] = first
+    return found
+
+
+def _named_ids(value: object) -> list[str]:
+    """Return the ids in an attribute: one, a list, or a list of objects with an ``id`` or a ``target``."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [str(value[name]) for name in ("id", "target") if name in value]
+    return (
+        [id_ for one in value for id_ in _named_ids(one) if not isinstance(one, list)]
+        if isinstance(value, list)
+        else []
+    )
+
+
 # Cleared memories: a person decided that they stay unchanged whatever screening finds in them; and the result of screening.
 
 CLEARED: Final = "cleared"

@@ -4,12 +4,15 @@ A frame states one value of one subject, so two values of it are a change, or on
 of words, which is why it finds changes that a comparison of meanings ranks too low. It cannot know which frames take several values
 ("is a member of the choir"): ``TAKES_MANY`` lists verbs and nouns that do, ``slowwave.operations.conflicts.memories`` learns others from
 the namespace, and what remains is asked and never decided.
+
+Roles are frames whose value comes first: "Ada is the captain of the crew.", "Otto is the captain of the crew now."
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from slowwave.text.exclusions import exclusion, is_a
@@ -210,3 +213,136 @@ def beginnings(statements: Sequence[Framed]) -> Iterator[tuple[int, int]]:
             if statements[n].words[:FEWEST] != statements[m].words[:FEWEST]:
                 break
             yield n, m
+
+
+# Roles: the end of a statement of the form "A is the R". Another holder of the same role is a change only if the role has one holder.
+# The definite article does not say so ("is the friend from school"), so other words must: an office, a main or current one of several,
+# or news of another holder. ``slowwave.operations.conflicts.values`` learns from the namespace which roles several hold at one time.
+
+_BECOMES: Final = words_of("became become named appointed made")
+_LEADS: Final = words_of("as since from now update")
+_OWNERS: Final = words_of("the our my")
+_MOST_OF_A_NAME: Final = 4  # words
+_MOST_OF_A_ROLE: Final = 9  # words
+_OFFICES: Final = words_of("""
+captain skipper treasurer president chair chairman chairwoman chairperson secretary director manager head lead leader mayor governor
+chancellor rector principal dean warden keeper coach landlord landlady caretaker ceo cto cfo executive officer commander supervisor foreman
+editor conductor curator steward owner coordinator administrator maintainer boss king queen dentist vet accountant adviser advisor
+""")
+"""Heads of roles that usually have one holder; any other head needs a word of ``_MAIN`` or news."""
+
+_MAIN: Final = words_of("main primary default current acting official on-call lead head chief principal")
+_NO_OFFICE: Final = words_of("""
+best worst most least same right wrong only first second third last one kind sort type person man woman boy girl thing reason way answer
+place who whom whose which where i we you he she they me him them his her its their a an be
+""")
+"""Words of a description that fits several: an opinion, a rank, an indefinite object, a clause."""
+
+_QUOTED: Final = frozenset('"“”`;:()')
+
+
+class HeldRole(NamedTuple):
+    """A statement that somebody or something has a role: the folded names of the holder, and the words of the role.
+
+    ``whose`` is the article or pronoun before the role. ``first`` is whether the holder is named first, ``news`` whether the statement
+    calls its holder a new one, and ``holds_alone`` whether the words show that the role has one holder at a time. Several hold a
+    ``listed`` role.
+    """
+
+    holder: tuple[str, ...]
+    whose: str
+    words: tuple[str, ...]
+    first: bool
+    news: bool
+    holds_alone: bool
+    listed: bool
+
+    @property
+    def relation(self) -> str:
+        """Return the words of the role without its owner: "… is the captain of"."""
+        return " ".join(("… is", self.whose, *self.words[: _head(self.words) + 2]))
+
+    def has_holder_of(self, other: HeldRole) -> bool:
+        """Return whether both name one holder, perhaps one of them in fewer words ("Dr. Ada Lind", "Ada")."""
+        return set(self.holder) <= set(other.holder) or set(other.holder) <= set(self.holder)
+
+
+@lru_cache(maxsize=4_096)
+def read_role(text: str) -> HeldRole | None:
+    """Parse a plain statement of one sentence: "Ada is the captain of the crew.", "The captain of the crew is Ada."; else None."""
+    if len(text) > LONGEST or not _QUOTED.isdisjoint(text):
+        return None
+    lead, comma, rest = text.partition(",")
+    led = bool(comma) and lead.split(" ", 1)[0].casefold() in _LEADS
+    written = _WORD.findall(rest if led else text)
+    words = [fold(word) for word in written]
+    if not FEWEST < len(words) <= _MOST_WORDS or words[0] in _ASKING | _POINTING or not NEGATIONS.isdisjoint(words):
+        return None
+    verb = next((n for n in range(1, len(words)) if _links(words, n)), None)
+    if verb is None or is_open(text) or len(sentences(text)) != 1:
+        return None
+    appointed = words[verb] not in ("is", "are", "became", "become")
+    news = led or appointed or words[verb] in _BECOMES or not _CHANGE.isdisjoint(words)
+    left, right = (
+        [n for n in side if words[n] not in _CHANGE and words[n] not in ("has", "been", "taken", "took", "takes", "as")]
+        for side in (range(verb), range(verb + 1, len(words)))
+    )
+    for holder, role in ((left, right), (right, left)):
+        first = holder is left
+        named = _holder([written[n] for n in holder], [words[n] for n in holder], listed=words[verb] == "are")
+        whose, kept = _role([words[n] for n in role], may_be_bare=appointed and first)
+        if named and kept:
+            new, kept = kept[0] == "new", kept[1:] if kept[0] == "new" else kept
+            if words[verb] != "are":
+                return HeldRole(
+                    named, whose, kept, first, news or new, _holds_alone(kept, news=news or new), listed=False
+                )
+            head = _head(kept)
+            one = (*kept[:head], kept[head].removesuffix("s"), *kept[head + 1 :])
+            return HeldRole(named, whose, one, first, news or new, holds_alone=False, listed=True)
+    return None
+
+
+def _head(role: Sequence[str]) -> int:
+    """Return the place of the word before the first preposition: "officer" of "duty officer of the mill"."""
+    return next((n - 1 for n, word in enumerate(role) if n and word in _PREPOSITIONS), len(role) - 1)
+
+
+def _links(words: Sequence[str], n: int) -> bool:
+    """Return whether the word at a place links a holder with a role: "is", "became", or "over" of "has taken over as"."""
+    if words[n] == "over":
+        return words[n - 1] in ("taken", "took", "takes") and words[n + 1 : n + 2] == ["as"]
+    return words[n] in ("is", "are") or words[n] in _BECOMES
+
+
+def _holder(written: Sequence[str], words: Sequence[str], *, listed: bool) -> tuple[str, ...]:
+    """Return the words of a name, or of a list of names; empty if these are other words."""
+    if written[:1] == ["The"] or (listed and "and" not in words):
+        written, words = written[1:], words[1:]
+    kept = [(one, word) for one, word in zip(written, words, strict=True) if not (listed and word == "and")]
+    most = _MOST_OF_A_NAME * 3 if listed else _MOST_OF_A_NAME
+    names = all(one[0].isupper() or any(c.isdigit() for c in one) for one, _ in kept)
+    if not 0 < len(kept) <= most or not names or kept[0][1] in _ARTICLES:
+        return ()
+    return tuple(word for _, word in kept)
+
+
+def _role(words: Sequence[str], *, may_be_bare: bool) -> tuple[str, tuple[str, ...]]:
+    """Return the article or pronoun before a role, and the words of the role; no words for another description."""
+    if words[:1] and words[0] in _OWNERS:
+        whose, kept = words[0], tuple(words[1:])
+    else:
+        whose, kept = "the", tuple(words) if may_be_bare else ()
+    plain = _RELATIVE.isdisjoint(kept) and _SEVERAL.isdisjoint(kept)
+    return whose, kept if plain and len(kept) <= _MOST_OF_A_ROLE and kept != ("new",) else ()
+
+
+def _holds_alone(role: Sequence[str], *, news: bool) -> bool:
+    """Return whether the words of a role show that it has one holder at a time; one word needs news, as it may be any crew's captain."""
+    head = _head(role)
+    if not (_NO_OFFICE.isdisjoint(role) and _ONE_OF_SEVERAL.isdisjoint(role) and TAKES_MANY.isdisjoint(role)):
+        return False
+    if role[0].startswith("co-") or any(word.endswith("est") and len(word) > len("chest") for word in role[:head]):
+        return False
+    office = role[head] in _OFFICES or not _MAIN.isdisjoint(role[:head])
+    return news or (office and sum(word not in GRAMMAR for word in role) > 1)

@@ -23,7 +23,7 @@ from slowwave.plans.questions import NO_SIDE, SAID, WEAK_RULES, Conflict
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
-from slowwave.text.frames import other_value, read_framed
+from slowwave.text.frames import other_value, read_framed, read_role
 from slowwave.text.quotation import quote
 from slowwave.text.subjects import says_new
 from slowwave.text.tokens import fold
@@ -252,14 +252,19 @@ def folded_relation(name: str) -> str:
 def relations(conflict: Conflict, sides: ConflictRows) -> list[str]:
     """Return the names of the relation, type or predicate of which two rows state different values; empty if none is known.
 
-    Two memories have the name of the rule that reads them, and that of their frame.
+    Two memories have the name of the rule that reads them, and that of their frame or role.
     """
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
     if conflict.table != "memories":
         return [str(a["relationship_type" if conflict.table == "relationships" else "predicate"])]
     one, two = read_framed(str(a["text"])), read_framed(str(b["text"]))
     value = other_value(one, two) if one and two else None
-    return [str(name) for name in (conflict.evidence.get("predicate"), value and value.relation) if name]
+    role = read_role(str(a["text"])) if conflict.evidence.get("rule") == "role" else None
+    return [
+        str(name)
+        for name in (conflict.evidence.get("predicate"), value and value.relation, role and role.relation)
+        if name
+    ]
 
 
 def _named_newest(conflict: Conflict, sides: ConflictRows) -> str:

@@ -1,9 +1,11 @@
 """Conflicts between statements that give one subject another value, in notes and in turns of conversations.
 
-Two rules propose them without vectors. *Frames* (``slowwave.text.frames``) begin with the same words: "The patron of the club is Ada.",
-"The patron of the club is Otto." *Alignments* (``slowwave.text.alignment``) share the words of subject and relation, whatever their order:
-news, corrections and withdrawals are compared with what they replace, and clauses of a turn with the notes. Impersonal statements
-are compared with those of the same author, or a note with a turn; statements about the speaker only with those of the same speaker.
+Three rules propose them without vectors. *Frames* (``slowwave.text.frames``) begin with the same words: "The patron of the club is Ada.",
+"The patron of the club is Otto." *Roles* end with the same words: "Ada is the captain of the crew.", "Otto is the captain of the crew
+now." The subject of such a memory is often its holder, so only roles are compared across subjects. *Alignments*
+(``slowwave.text.alignment``) share the words of subject and relation, whatever their order: news, corrections and withdrawals are compared
+with what they replace, and clauses of a turn with the notes. Impersonal statements are compared with those of the same author, or a note
+with a turn; statements about the speaker only with those of the same speaker.
 
 A relation that takes many values is learnt from the namespace: one subject has several of them at a time, or a statement lists several. A
 person always decides; if a memory states something else as well, the later statement is noted next to the earlier sentence instead.
@@ -29,7 +31,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.alignment import OtherStatedValue, StatedClause, other_stated_value, read_stated, withdrawn
 from slowwave.text.clauses import stem_of
 from slowwave.text.contradictions import Kind, kind_of_figures
-from slowwave.text.frames import LONGEST, Framed, beginnings, other_value, read_framed, relation_of
+from slowwave.text.frames import LONGEST, Framed, HeldRole, beginnings, other_value, read_framed, read_role, relation_of
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
 from slowwave.text.specifics import specifics
@@ -68,7 +70,7 @@ def value_conflicts(snapshot: Snapshot, tally: Tally) -> Sequence[Conflict]:
 
 
 def other_values(snapshot: Snapshot) -> OpposedStatements:
-    """Find statements of one scope that give one subject another value, by the rules "frame" and "aligned".
+    """Find statements of one scope that give one subject another value, by the rules "frame", "role" and "aligned".
 
     Needs the tables memories and memory_versions. Summaries and events are left out, and turns of programs. Time: 40 µs per sentence, and
     20 µs per pair of candidates, of which a clause has at most 36. The last answer is cached as long as its tables exist.
@@ -85,11 +87,15 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     memories = undated(memories.filter(pa.array(kept))).combine_chunks()
     if len(memories) < 2:
         return OpposedStatements((), (), 0)
-    listed = _listed(memories)
+    listed, shared = _listed(memories), _shared_roles(memories)
     rows = _fold(memories)
     rows = _fold(memories.filter(pa.array(np.isin(rows.of, _comparable(rows)))).combine_chunks())
     statements = _Statements.from_rows(rows)
-    pairs = [p for p in (*_framed(statements), *_aligned(statements, listed)) if not _have_equal_figures(p)]
+    pairs = [
+        p
+        for p in (*_framed(statements), *_held(statements, shared), *_aligned(statements, listed))
+        if not _have_equal_figures(p)
+    ]
     once = {(min(p.one, p.two), max(p.one, p.two)): p for p in reversed(pairs)}
     return opposed(rows, statements.texts, statements.when, list(once.values()))
 
@@ -109,6 +115,13 @@ def _listed(memories: pa.Table) -> dict[str, set[str]]:
     return found
 
 
+def _shared_roles(memories: pa.Table) -> set[tuple[str, str]]:
+    """Return the scopes and relations of roles that a statement gives to several: "Ada and Otto are the captains of the crew."."""
+    lists = memories.filter(matching(memories["text"], _ROLES_LISTED))
+    texts = zip(lists["scope"].to_pylist(), lists["text"].to_pylist(), strict=True)
+    return {(scope, role.relation) for scope, text in texts if (role := read_role(text)) is not None and role.listed}
+
+
 # A statement is parsed only if two words of a clause, the rarest ones, occur together in another statement. Most texts state something
 # about which no other text says anything, and to see that costs a quarter of parsing them.
 
@@ -117,6 +130,9 @@ _LIST: Final = re.compile(
     r"\b([a-z]{2,20})(?: (?:in|at|to|for|by|on|as|from))?(?: [A-Z][\w-]{1,20}){1,2}(?:, [A-Z][\w-]{1,20}){0,4},? and [A-Z]"
 )
 """Matches "speaks Danish and Korean"; the word before the list is of a relation that takes many values. Also valid in RE2."""
+
+_ROLES_LISTED: Final = r"(?i)\bare (?:now )?(?:the|our|my) |^(?:the|our|my) .* are "
+"""Matches "are the captains of the crew", "The captains are Ada and Otto". Also valid in RE2."""
 
 _SPEAKER: Final = frozenset(("i", "i'm", "i’m", "i've", "i’ve", "my", "we", "our", "user", "user's", "user’s"))
 
@@ -166,20 +182,24 @@ class _Statements(NamedTuple):
         clauses = [read_stated(text) for text in texts]
         return cls(texts, rows.last().tolist(), kinds, subjects, scopes, authors, turns, clauses)
 
-    def are_comparable(self, n: int, m: int) -> bool:
+    def are_comparable(self, n: int, m: int, *, of_one_subject: bool = True) -> bool:
         """Return whether impersonal clauses of two statements may be about one thing: both of one author, or a note and a turn."""
         if self.turns[n] or self.turns[m]:
             return self.authors[n] == self.authors[m] or self.turns[n] != self.turns[m]
-        return (self.authors[n], self.subjects[n]) == (self.authors[m], self.subjects[m])
+        return self.authors[n] == self.authors[m] and (not of_one_subject or self.subjects[n] == self.subjects[m])
+
+    def plain_clauses(self, n: int) -> list[tuple[str, str]]:
+        """Return the sentences of a statement with the clauses that may state a value; a short note is one clause."""
+        if not self.turns[n] and len(self.texts[n]) <= LONGEST:
+            return [(self.texts[n], self.texts[n])]
+        return [(one.sentence, one.text) for one in self.clauses[n] if is_present(one.text)]
 
 
 def _framed(statements: _Statements) -> Iterator[OpposedPair]:
     """Yield the pairs of one frame among short statements and clauses of turns, except those whose relation takes many values."""
     blocks: defaultdict[tuple[str, str, str], list[tuple[int, str, Framed]]] = defaultdict(list)
-    for n, text in enumerate(statements.texts):
-        clauses = [(text, text)] if not statements.turns[n] and len(text) <= LONGEST else []
-        clauses = clauses or [(one.sentence, one.text) for one in statements.clauses[n] if is_present(one.text)]
-        for sentence, clause in clauses:
+    for n in range(len(statements.texts)):
+        for sentence, clause in statements.plain_clauses(n):
             if (framed := read_framed(clause)) is not None:
                 block = statements.scopes[n], statements.authors[n], statements.subjects[n]
                 blocks[block].append((n, sentence, framed))
@@ -197,6 +217,64 @@ def _framed(statements: _Statements) -> Iterator[OpposedPair]:
                 values[block, value.frame] |= {n, m}
     many = {relation_of(frame) for (_, frame), members in values.items() if _takes_many(members, statements.when)}
     yield from (pair for pair, frame in found if relation_of(frame) not in many)
+
+
+class _Held(NamedTuple):
+    """A statement by number that gives a role to a holder, with its sentence."""
+
+    statement: int
+    sentence: str
+    role: HeldRole
+
+
+def _held(statements: _Statements, listed: set[tuple[str, str]]) -> Iterator[OpposedPair]:
+    """Yield for each holder of a role the one before, except for roles that several hold at one time or that are ``listed``."""
+    groups: defaultdict[tuple[str, str, tuple[str, ...]], list[_Held]] = defaultdict(list)
+    for n in range(len(statements.texts)):
+        for sentence, clause in statements.plain_clauses(n):
+            if (role := read_role(clause)) is not None and _is_about(statements.subjects[n], role):
+                groups[statements.scopes[n], role.whose, role.words].append(_Held(n, sentence, role))
+    shared = listed | {
+        (scope, members[0].role.relation) for (scope, *_), members in groups.items() if _is_shared(members, statements)
+    }
+    for (scope, *_), members in groups.items():
+        if (scope, members[0].role.relation) in shared:
+            continue
+        members.sort(key=lambda one: (statements.when[one.statement], one.role.news, one.statement))
+        for place, later in enumerate(members):
+            earlier = next((m for m in reversed(members[:place]) if _may_follow(m, later, statements)), None)
+            if earlier is not None and not earlier.role.has_holder_of(later.role):
+                yield OpposedPair(
+                    "role", later.statement, earlier.statement, (later.sentence, earlier.sentence), "object"
+                )
+
+
+def _is_about(subject: str, role: HeldRole) -> bool:
+    """Return whether the subject of a memory is the holder of its role, or the role; a memory about somebody else is no news of it."""
+    words = set(WORDS.findall(subject.lower().replace("_", " ").replace("-", " "))) - GRAMMAR
+    named = {part for word in (*role.holder, *role.words) for part in (word, *word.split("-"))}
+    return not words or words <= named
+
+
+def _may_follow(earlier: _Held, later: _Held, statements: _Statements) -> bool:
+    """Return whether a statement may end an earlier one about the same role; of "my dentist" both must have one author."""
+    n, m = earlier.statement, later.statement
+    if n == m or not (earlier.role.holds_alone or later.role.holds_alone):
+        return False
+    if not (earlier.role.first or later.role.first):
+        return False  # a frame
+    if later.role.whose != "the" and statements.authors[n] != statements.authors[m]:
+        return False
+    return statements.are_comparable(n, m, of_one_subject=False)
+
+
+def _is_shared(members: Sequence[_Held], statements: _Statements) -> bool:
+    """Return whether several have a role at one time, according to statements of one day of which neither is news."""
+    plain: defaultdict[int, list[HeldRole]] = defaultdict(list)
+    for one in members:
+        if not one.role.news:
+            plain[statements.when[one.statement] // _DAY].append(one.role)
+    return any(not one.has_holder_of(other) for roles in plain.values() for one in roles[1:] for other in roles[:1])
 
 
 def _reason(one: str, two: str) -> Kind:
@@ -270,6 +348,8 @@ def _alignments(members: Sequence[_Placed], statements: _Statements) -> Iterator
 
 def _alignment(a: _Placed, b: _Placed, statements: _Statements) -> _Aligned | None:
     n, m = a.statement, b.statement
+    if (a_role := read_role(a.clause.text)) and (b_role := read_role(b.clause.text)) and a_role.first and b_role.first:
+        return None  # both are compared as roles
     if n == m or a.holder != b.holder or not (a.holder or statements.are_comparable(n, m)):
         return None
     marked = bool(a.clause.marker), bool(b.clause.marker)

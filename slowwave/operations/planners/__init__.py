@@ -40,7 +40,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         questions. Quotations, code, addresses and titles are never changed, nor questions that state nothing ("How are you today?"), and a
         pinned memory is only reported.
         """,
-        reads=("memories", "memory_versions", "memory_vectors"),
+        reads=("memories", "memory_versions", "memory_vectors", "rejections"),
         after=("gc_references",),
         permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
         planted=("relative dates",),
@@ -274,11 +274,17 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
 
         A sentence that mentions what has ended, or for which another value was stated later, gets the later statement: *later*, not
         *until*, because nothing in it ends. The new text is a new version; the former one stays on record. Pinned memories are left alone.
+
+        A memory that names an ended one as its source (`derived_from`, `source`, `sources`, `links`) is asked about: may it leave the
+        searches? Until a person answers, it gets no new text or date.
         """,
-        reads=("memories", "memory_versions", "memory_vectors", "conflicts"),
+        reads=("memories", "memory_versions", "memory_vectors", "conflicts", "rejections"),
         after=("absolutize_dates",),
         english=True,
-        permits=(Permit("new_version", {"memories"}, beside=OF_MEMORIES),),
+        permits=(
+            Permit("new_version", {"memories"}, beside=OF_MEMORIES),
+            Permit("set_state", {"memories"}, only={"state"}, retires=1),
+        ),
     ),
     Operation(
         "normalize_schema",

@@ -23,6 +23,9 @@ import numpy as np
 from slowwave.changes.mutation import Mutation
 from slowwave.changes.rows import NewVersion, new_versions
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.planners.mark_ended_statements import OPERATION as MARK
+from slowwave.operations.planners.mark_ended_statements import resting
+from slowwave.operations.registry import runs_tonight
 from slowwave.plans.items import Decision, Item, decides_alone, why_asked
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.rows import DatedMemory, candidates, is_held_back
@@ -48,7 +51,10 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
     changes: list[_Change] = []
     pinned: list[str] = []
     held_back = 0
+    unsure = resting(inputs) if runs_tonight(inputs, MARK) else frozenset[str]()
     for memory in found.memories:
+        if memory.id in unsure:
+            continue
         text, rewrites = absolutize(
             memory.text, memory.recorded, zone=memory.zone, write=write, idle=False, language=memory.language
         )

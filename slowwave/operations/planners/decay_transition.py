@@ -34,6 +34,8 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import DecayTransitionOptions
 from slowwave.operations.planners.archive_stale import OPERATION as ARCHIVE
 from slowwave.operations.planners.archive_stale import leaving
+from slowwave.operations.planners.mark_ended_statements import OPERATION as MARK
+from slowwave.operations.planners.mark_ended_statements import resting
 from slowwave.operations.registry import runs_tonight
 from slowwave.operations.scoring import STAGES, next_stage, reason, schedule
 from slowwave.operations.summary_text import EXTRACTIVE, SummaryText, Writing
@@ -66,7 +68,8 @@ def decay_transition(inputs: Inputs) -> Proposal:
     memories = active_memories(snapshot)
     plan = schedule(snapshot, memories, settings)
     due = plan.is_due(int(snapshot.taken_at.timestamp() * 1_000_000))
-    archived = leaving(inputs) if runs_tonight(inputs, ARCHIVE) else ()
+    archived = leaving(inputs) if runs_tonight(inputs, ARCHIVE) else frozenset[str]()
+    archived |= resting(inputs) if runs_tonight(inputs, MARK) else frozenset[str]()  # a person decides about them first
     mine = due & ~pc.is_in(memories["id"], value_set=pa.array(sorted(archived), pa.string())).to_numpy()
     rows = memories.select(_COLUMNS).filter(pa.array(mine)).to_pylist()
     going_on = [

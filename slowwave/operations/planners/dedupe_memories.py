@@ -7,6 +7,10 @@ merged ("I ran today", said on two days, states two things), nor are those that 
 talk next to the statement makes no difference ("Thanks! I live in Bergen."). One event may say more than another; other memories must
 have the same words and figures, in whatever form.
 
+Memories that state the same slots in another order, or a part of what another one states (``slowwave.text.restatements``), are found by
+their words at any distance and always asked about. They must have their ``ALIKE`` columns in common, and the one that stays must contain
+all specifics of the other. A part may be absorbed only by the longer memory, which keeps its own start.
+
 The planner proposes merges of live memories of one kind, scope, subject, author and audience.
 
 Every member has the rule's cosine with the survivor, or its text. The whole cluster lies within the window, if there is one, and no two
@@ -22,6 +26,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -33,6 +38,9 @@ from slowwave.changes.merges import Alike, merge_memories
 from slowwave.changes.rows import live_ids
 from slowwave.matching.vectors import FEW, cosines, neighbours, pairs_above, pairs_of, share_above, unit_rows
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.conflicts.memories import sharing
+from slowwave.operations.conflicts.rows import among
+from slowwave.operations.conflicts.values import TURNS
 from slowwave.operations.options import DedupeMemoriesOptions
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.registry import runs_tonight
@@ -40,19 +48,24 @@ from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.plans.report import Report
-from slowwave.snapshots.memories import active_memories, version_texts
+from slowwave.snapshots.memories import active_memories, english_only, version_texts
 from slowwave.snapshots.rows import as_meant, small_talk, texts_without_small_talk
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
+from slowwave.text.clauses import stem_of
 from slowwave.text.contradictions import difference, find
 from slowwave.text.forms import count_unusual_words, figures_of, standard_form
 from slowwave.text.keys import keys
 from slowwave.text.languages import language_of
 from slowwave.text.prefilter import matching
 from slowwave.text.quotation import quote
+from slowwave.text.restatements import LONGEST as LONGEST_RESTATED
+from slowwave.text.restatements import restated
 from slowwave.text.sameness import WordsInUse, sameness
-from slowwave.text.specifics import specifics
-from slowwave.text.tokens import normalise_name
+from slowwave.text.specifics import specifics, ungrounded
+from slowwave.text.subjects import PROGRAMS
+from slowwave.text.tokens import normalise_name, tokenise
+from slowwave.text.words import GRAMMAR
 
 # Pairs of memories that may state the same: equal in what a merge must not mix up, and near each other by their vectors.
 #
@@ -246,10 +259,14 @@ def blocks(live: pa.Table) -> Ints:
 
 OPERATION: Final = "dedupe_memories"
 _EVENT: Final = "event"
+_SUMMARY: Final = "summary"
 _SOURCES: Final = 10
 _QUOTED: Final = 200  # characters
 _READ: Final = 16_384
 _ENDED: Final = r"[.!?…。][\"'”’)\]]*\s*$"
+_LIKELY: Final = 0.9
+"""Probability of a merge that was found by words; it orders questions and decides nothing."""
+
 _PATTERNS: Final = ("equal texts", "equal words", "event that says more")
 """Evidence for a merge, the strongest first: one text except for case, spaces, marks and contractions; the same words in another form, or
 mistyped; an event of which one text says more."""
@@ -312,7 +329,20 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     memories = _with_content(inputs, numbers)
     for rule in rules(inputs.settings):
         merges += _clusters(snapshot, rule.select(memories), rule, inputs.settings, cannot_link, words, numbers)
-    mutations = merge_memories(snapshot, [Alike(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:])) for m in merges])
+    taken = {row["id"] for cluster in merges for row in cluster.rows}
+    others = rules(inputs.settings)[-1]
+    english = active_memories(english_only(snapshot))[
+        "id"
+    ].combine_chunks()  # the rules of restatements read no other language
+    readable = others.select(memories).filter(pc.is_in(others.select(memories)["id"], value_set=english))
+    merges += _restated(others, readable, taken, inputs.settings, cannot_link, numbers)
+    mutations = merge_memories(
+        snapshot,
+        [
+            Alike(m.rows[0]["id"], tuple(r["id"] for r in m.rows[1:]), states_more=m.pattern == "part of another")
+            for m in merges
+        ],
+    )
     live_chunks = live_ids(snapshot, "chunks") if merges else frozenset[str]()
     proposed = tuple(
         ask_unless_measured(
@@ -323,7 +353,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
                 evidence=_evidence(cluster),
                 risk="low" if len({r["text"] for r in cluster.rows}) == 1 else "medium",
                 sources=_sources(cluster.rows, live_chunks),
-                probability=round(min(1.0, *cluster.cosines), 4),
+                probability=round(min(1.0, *cluster.cosines), 4) if cluster.cosines else _LIKELY,
             ),
             cluster.pattern,
         )
@@ -347,7 +377,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """Cluster of ``rows`` with their texts, the survivor first, and the ``cosines`` of the others with it.
+    """Cluster of ``rows`` with their texts, the survivor first, and the ``cosines`` of the others with it if vectors found them.
 
     ``pattern`` names the weakest evidence that joined them, under which it is measured (``slowwave.plans.items``).
     """
@@ -597,13 +627,64 @@ def _reader(words: WordsInUse, *, loose: bool) -> tuple[Callable[[str, str], boo
     )
 
 
+def _restated(
+    rule: KindRule,
+    memories: pa.Table,
+    taken: set[str],
+    settings: Settings,
+    cannot_link: frozenset[tuple[str, str]],
+    numbers: dict[str, int],
+) -> list[_Cluster]:
+    """Return clusters of memories that restate each other, each pattern by itself; a row is in one cluster at most.
+
+    Only memories that share two rare words are compared, and no turns of programs, which repeat courtesies. A memory that would be absorbed
+    absorbs nothing, so that no text goes into one that goes itself.
+    """
+    short = pc.less_equal(pc.utf8_length(memories["text"]), LONGEST_RESTATED)
+    free = pc.invert(pc.is_in(memories["id"], value_set=pa.array(sorted(taken), memories["id"].type)))
+    courtesies = among(memories["kind"], TURNS) & among(memories["author"], PROGRAMS)
+    stating = pc.and_(pc.not_equal(memories["kind"], _SUMMARY), pa.array(~courtesies))
+    live = memories.filter(pc.and_(pc.and_(short, free), stating)).combine_chunks()
+    live = live.append_column("meant", as_meant(live, np.ones(len(live), bool), settings))
+    live = live.append_column("chatty", pa.array(np.zeros(len(live), bool)))
+    rows = live.select(
+        ("id", "text", "meant", "valid_from", "pinned", "kind", "subject", "source_chunk_ids")
+    ).to_pylist()
+    rank = _rank(live, settings).tolist()
+    words = [frozenset(stem_of(w) for w in tokenise(row["meant"]) if w not in GRAMMAR) for row in rows]
+    pairs: set[tuple[str, int, int]] = set()
+    for group in sharing(words, blocks(live).astype(str).tolist()):
+        for a, b in combinations(group, 2):
+            found = restated(rows[a]["meant"], rows[b]["meant"])
+            if found is None or _pair(rows[a]["id"], rows[b]["id"]) in cannot_link:
+                continue
+            keep, other = (b, a) if found.longer else (a, b)
+            if found.how == "other wording" and rank[other] < rank[keep]:
+                keep, other = other, keep
+            if not rows[other]["pinned"] and not ungrounded(rows[other]["meant"], [rows[keep]["meant"]]):
+                pairs.add((found.how, keep, other))
+    absorbed = set[int]()
+    keeping: dict[int, str] = {}
+    clusters: dict[int, list[int]] = {}
+    for how, keep, other in sorted(pairs, key=lambda p: (p[0], -len(rows[p[1]]["meant"]), rank[p[1]], rank[p[2]])):
+        if keep in absorbed or other in absorbed or other in clusters or keeping.setdefault(keep, how) != how:
+            continue
+        absorbed.add(other)
+        clusters.setdefault(keep, []).append(other)
+    numbers["memories that another one restates"] = len(absorbed)
+    return [
+        _Cluster(rule, (rows[keep], *(rows[k] for k in others)), (), keeping[keep]) for keep, others in clusters.items()
+    ]
+
+
 def _pair(a: str, b: str) -> tuple[str, str]:
     return min(a, b), max(a, b)
 
 
 def _evidence(cluster: _Cluster) -> dict[str, object]:
     keep, *absorbed = cluster.rows
-    near = sorted(zip(absorbed, cluster.cosines, strict=True), key=lambda pair: pair[0]["id"])
+    cosines = cluster.cosines or (None,) * len(absorbed)
+    near = sorted(zip(absorbed, cosines, strict=True), key=lambda pair: pair[0]["id"])
     rows = (keep, *(row for row, _ in near))  # in the order of the mutation, which sorts the rows that it absorbs
     return {
         "names": [quote(r["text"], _QUOTED) for r in rows],
@@ -611,9 +692,15 @@ def _evidence(cluster: _Cluster) -> dict[str, object]:
         "subject": rows[0]["subject"],
         **_code_points(rows),
         "pattern": cluster.pattern,
-        "cosine": [round(c, 4) for _, c in near],
-        "threshold": cluster.rule.threshold,
-        "window_days": cluster.rule.window_days,
+        **(
+            {
+                "cosine": [round(c, 4) for c in cluster_cosines],
+                "threshold": cluster.rule.threshold,
+                "window_days": cluster.rule.window_days,
+            }
+            if (cluster_cosines := [c for _, c in near if c is not None])
+            else {}
+        ),
         "valid_from": [r["valid_from"] and r["valid_from"].isoformat() for r in rows],
     }
 

@@ -5,6 +5,9 @@
 about what happened before, or one for which no one has decided yet whether a later one replaces it, stays and cites the later statement:
 "Mara rang from Oslo (later, on 2026-04-12: “Mara moved to Bergen”)". So does one that a denial or a dislike contradicts.
 
+A memory that names an ended one as its source is asked about once: may it leave the searches? Memories that rest on that memory in turn are
+not asked about. Until a person answers, no operation writes a new text or date for it.
+
 A memory that states nothing else loses the conflict instead (``resolve_conflicts``). A pinned memory, a summary, and one that screening
 would hold back are left alone. If the later statement contains brackets or quotation marks, apart from dates written next to relative
 ones, only the day is written. Cost: that of finding conflicts, once per night.
@@ -21,15 +24,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.changes.cells import Value
 from slowwave.changes.mutation import Mutation
-from slowwave.changes.rows import NewVersion, new_versions
+from slowwave.changes.rows import NewVersion, new_versions, set_columns
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.find import ended_statements
 from slowwave.operations.conflicts.memories import EndedStatement
+from slowwave.operations.rejections import rejected_subjects
 from slowwave.plans.items import Decision, Item, decides_alone, why_asked
 from slowwave.plans.report import Report
-from slowwave.snapshots.memories import active_memories
-from slowwave.snapshots.rows import is_held_back
+from slowwave.snapshots.memories import active_memories, english_only, version_texts
+from slowwave.snapshots.rows import is_held_back, resting_on_ended
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.dates import BESIDE, local_day
 from slowwave.text.quotation import quote, quote_change
 from slowwave.text.subjects import without_later
@@ -52,7 +58,9 @@ class _Change(NamedTuple):
 def mark_ended_statements(inputs: Inputs) -> Proposal:
     """Propose to add the end date to a sentence that a later memory ends, if the rest of its memory still holds."""
     found = ended_statements(inputs.snapshot)
-    changes, left = _changes(inputs, found)
+    resting_items = _resting_items(inputs.snapshot)
+    resting = _unanswered(inputs.snapshot, resting_items)
+    changes, left = _changes(inputs, [one for one in found if resting.isdisjoint(one.memories)])
     vectors = (
         np.asarray(inputs.embed([c.text for c in changes]), np.float32)
         if inputs.embed is not None and changes and inputs.snapshot.vectors["memory_vectors"].model
@@ -68,16 +76,57 @@ def mark_ended_statements(inputs: Inputs) -> Proposal:
         _item(change, mutation)
         for change, mutation in zip(changes, new_versions(inputs.snapshot, versions, vectors), strict=True)
     )
+    proposed += tuple(resting_items)
     numbers = {
         "sentences that have ended": sum(not one.holds for one in found),
         "sentences that mention what has ended": sum(one.holds for one in found),
         **left,
+        "memories that rest on an ended one": len(resting_items),
         "items": len(proposed),
         "for review": sum(i.is_question for i in proposed),
     }
-    headline = f"{counted(len(proposed), 'memory tells', 'memories tell')} what is over, and would say until when"
+    headline = f"{counted(len(changes), 'memory tells', 'memories tell')} what is over, and would say until when"
     headline += f"; {numbers['for review']:,} go to a person." if numbers["for review"] else "."
     return Proposal(proposed, Report(OPERATION, headline, numbers=numbers))
+
+
+def resting(inputs: Inputs) -> frozenset[str]:
+    """Return the ids of the memories that rest on an ended one, without those that a person decided to keep."""
+    return _unanswered(inputs.snapshot, _resting_items(english_only(inputs.snapshot)))
+
+
+def _unanswered(snapshot: Snapshot, items: Sequence[Item]) -> frozenset[str]:
+    refused = rejected_subjects(snapshot, OPERATION) if items else frozenset[str]()
+    return frozenset(i.mutation.rows[0].id for i in items if i.subject() not in refused)
+
+
+def _resting_items(snapshot: Snapshot) -> list[Item]:
+    """Return a question for each memory that names an ended one as its source; a pinned memory and a summary stay."""
+    found = resting_on_ended(snapshot)
+    live = active_memories(snapshot)
+    kept = pc.or_(live["pinned"], pc.equal(live["kind"], "summary"))
+    mine = live.filter(pc.and_(pc.is_in(live["id"], value_set=pa.array(sorted(found), pa.string())), pc.invert(kept)))
+    texts = dict(zip(mine["id"].to_pylist(), mine["text"].to_pylist(), strict=True))
+    table = snapshot.table("memories")
+    ended = table.filter(pc.is_in(table["id"], value_set=pa.array(sorted(set(found.values())), pa.string())))
+    said = version_texts(snapshot, ended["current_version_id"]).to_pylist()
+    before = dict(zip(ended["id"].to_pylist(), said, strict=True))
+    values: dict[str, dict[str, Value]] = {id_: {"state": "archived"} for id_ in texts}
+    mutations = set_columns(snapshot, "set_state", "memories", values, (*_RESTS_ON, "current_version_id"))
+    return [
+        Item(
+            OPERATION,
+            Decision.REVIEW,
+            mutation,
+            evidence={
+                "names": [quote(texts[id_], _QUOTED)],
+                "rests_on": quote(before[found[id_]], _QUOTED),
+                "reason": f"It was derived from a memory that has ended: “{quote(before[found[id_]], _LONGEST)}”",
+            },
+            risk="high",
+        )
+        for id_, mutation in zip(sorted(texts), mutations, strict=True)
+    ]
 
 
 def _item(change: _Change, mutation: Mutation) -> Item:

@@ -24,18 +24,24 @@ SAMPLE: Final = 10
 FEWEST: Final = 3
 """The number of open questions of one form from which they are asked as a group."""
 
-Direction = Literal["later", "earlier", "undated", "alone"]
-"""Whether the value that would stay is later or earlier than the one that would end, or nothing says so. ``alone``: there is one row."""
+Direction = Literal["later", "earlier", "undated", "alone", "restated"]
+"""Whether the value that would stay is later or earlier than the one that would end, or nothing says so.
+
+``alone``: there is one row. ``restated``: one memory states what another one states.
+"""
 
 _ROW_BY_ROW: Final = frozenset({"archive_small_talk"})
 """Operations whose questions each concern one row and differ in its text alone."""
 
+RESTATED: Final = ("other wording", "part of another")
+"""Patterns of merges of memories whose questions are of one form (``slowwave.text.restatements``)."""
+
 
 @dataclass(frozen=True, slots=True)
 class QuestionForm:
-    """The form of a question: about two values of one relation, such as "the captain of … is", or about single rows of an operation.
+    """The form of a question: two values of one relation ("the captain of … is"), single rows of an operation, or a pattern of merges.
 
-    The relation is taken from memory, which is untrusted; it is empty for single rows.
+    The relation is taken from memory, which is untrusted. It is empty for single rows, and one of ``RESTATED`` for merges.
     """
 
     operation: str
@@ -45,8 +51,8 @@ class QuestionForm:
 
     @property
     def is_group(self) -> bool:
-        """Return whether one answer may settle all questions of this form: a later value would end an earlier one, or each has one row."""
-        return self.direction in ("later", "alone")
+        """Return whether one answer may settle all questions of this form: no row loses a value that another question has to weigh."""
+        return self.direction in ("later", "alone", "restated")
 
     def shares_relation(self, other: QuestionForm) -> bool:
         """Return whether another form is about the same relation, in whatever direction."""
@@ -54,9 +60,12 @@ class QuestionForm:
 
 
 def form_of(item: StoredItem) -> QuestionForm | None:
-    """Return the form of a question about two values of a relation or about single rows; None for any other item."""
+    """Return the form of a question about two values of a relation, single rows or a restatement; None for any other item."""
     if item.operation in _ROW_BY_ROW and item.is_question:
         return QuestionForm(item.operation, "memories", "", "alone")
+    if item.question == "same" and item.kind == "merge_rows":
+        pattern = str(json.loads(item.evidence).get("pattern") or "")
+        return QuestionForm(item.operation, "memories", pattern, "restated") if pattern in RESTATED else None
     if item.question != "which_is_right" or item.kind != "invalidate_rows":
         return None
     evidence = json.loads(item.evidence)

@@ -514,6 +514,8 @@ class AlikeQuestions:
     @property
     def why(self) -> str:
         """Return why they are asked together."""
+        if self.form and self.form.direction == "restated":
+            return "They are one group because in each pair the memory that stays has every statement of the other, found by the same rule."
         if self.form and self.form.direction == "alone":
             return "They are one group because each of them is one whole memory that states nothing else."
         if self.form:
@@ -524,6 +526,9 @@ class AlikeQuestions:
     def answers(self) -> tuple[tuple[Literal["yes", "no"], str, str], ...]:
         """Return the verdicts that can be given for all, each with its label and what follows from it."""
         again = "Nothing changes, and none of them is asked again while its rows say what they say."
+        if self.form and self.form.direction == "restated":
+            merged = "Each of them becomes part of the memory that states the same; it leaves the searches and stays in the history."
+            return ("yes", "Merge them", merged), ("no", "Keep both", again)
         if self.form and self.form.direction == "alone":
             return ("yes", "They may leave", "Each of them leaves search and stays stored."), ("no", "They stay", again)
         if self.form:
@@ -539,7 +544,7 @@ class AlikeQuestions:
         if self.form and self.form.direction == "alone":
             return {"yes": "May leave", "no": "Stays"}
         labels = {verdict: label for verdict, label, _ in self.answers}
-        return labels | ({"yes": "Holds"} if self.form else {})
+        return labels | ({"yes": "Holds"} if self.form and self.form.direction == "later" else {})
 
 
 def alike(found: Queue, item: str, at_least: float | None = None) -> AlikeQuestions:
@@ -577,6 +582,9 @@ def _ask_of_form(form: QuestionForm, count: int) -> str:
     if form.direction == "alone":
         held = "memory is nothing" if count == 1 else "memories are nothing"
         return f"{count:,} {held} but a greeting, thanks or a courtesy. {'May it' if count == 1 else 'May they'} leave search?"
+    if form.direction == "restated":
+        how = "a part of" if form.relation == "part of another" else "in other words"
+        return f"In {counted(count, 'pair')} a memory states {how} what another one states. Merge them?"
     have, ones = ("has", "Does the later one hold?") if count == 1 else ("have", "Do the later ones hold?")
     noun = _NOUNS.get(form.table, "row")
     return f"{counted(count, noun)} of the form “{quotable(form.relation)}” {have} a later value. {ones}"

@@ -515,3 +515,92 @@ def test_subjects_that_differ_in_a_letter_never_merge_and_equal_ones_show_no_for
     assert propose(event("a", 1, text, subject="Zo\u00eb"), event("b", 2, text, subject="Zoe"))[1].items == ()
     (item,) = propose(event("a", 1, text, subject="Zo\u00eb"), event("b", 2, text, subject="Zo\u00eb"))[1].items
     assert "subject_forms" not in item.evidence
+
+
+PORTO, TURNED = "Anna's office is in Porto.", "The office of Anna is in Porto."
+TEA, BOTH = "Anna likes tea.", "Anna likes tea and coffee."
+APART = {"a": at(0), "b": at(80), "c": at(160)}
+
+
+def statement(name: str, text: str, day: float | None = 1, **more: object) -> Row:
+    return event(name, day, text, **{"kind": "semantic", "subject": "anna", **more})
+
+
+@pytest.mark.parametrize(("one", "two", "pattern"), [(PORTO, TURNED, "other wording"), (TEA, BOTH, "part of another")])
+def test_restated_memories_are_asked_about_whatever_their_vectors(one: str, two: str, pattern: str) -> None:
+    _, found = propose(statement("a", one), statement("b", two, 40), vectors=APART)
+    (item,) = found.items
+    assert (item.is_question, item.evidence["pattern"]) == (True, pattern)
+    assert merged(found) == {"b": {"a"}}
+
+
+def test_the_longer_memory_stays_and_keeps_its_start() -> None:
+    """Its other statement did not hold before, and nothing of it is lost, however trusted the shorter one is."""
+    snapshot, found = propose(
+        statement("a", TEA, 1, confidence=0.9, importance=0.9), statement("b", BOTH, 40, confidence=0.5), vectors=APART
+    )
+    (item,) = found.items
+    assert merged(found) == {"b": {"a"}}
+    assert "valid_from" not in {w.cell.column for w in item.mutation.writes if w.cell.row == uid("b")}
+    after = dedupe_memories(make_inputs(simulate(snapshot, [item])))
+    assert not after.items
+
+
+def test_the_same_slots_take_over_the_earliest_start() -> None:
+    _, found = propose(
+        statement("a", PORTO, 1, confidence=0.5), statement("b", TURNED, 40, confidence=0.9), vectors=APART
+    )
+    (item,) = found.items
+    assert merged(found) == {"b": {"a"}}
+    assert "valid_from" in {w.cell.column for w in item.mutation.writes if w.cell.row == uid("b")}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"subject": "otto"},
+        {"author": "mara"},
+        {"scope": "work"},
+        {"visibility": "shared"},
+        {"kind": "event"},
+        {"kind": "summary"},
+        {"pinned": True},
+    ],
+)
+def test_restated_memories_of_another_matter_audience_or_author_stay(more: Row) -> None:
+    """A pinned memory is never absorbed."""
+    _, found = propose(statement("a", TEA, **more), statement("b", BOTH, 40), vectors=APART)
+    assert not found.items
+
+
+def test_a_longer_memory_absorbs_all_its_parts_in_one_question() -> None:
+    _, found = propose(
+        statement("a", TEA),
+        statement("b", "Anna likes coffee.", 9),
+        statement("c", BOTH, 40),
+        statement("d", "Anna likes opera."),
+        vectors=APART,
+    )
+    assert merged(found) == {"c": {"a", "b"}}
+
+
+def test_turns_of_a_program_are_no_restatements() -> None:
+    """An assistant repeats its courtesies next to other sentences."""
+    rest = ("Rest counts as well.", "Harder days exist. Rest counts as well.")
+    for author, asked in (("assistant", 0), ("user", 1)):
+        rows = [statement(name, text, kind="episodic", author=author) for name, text in zip("ab", rest, strict=True)]
+        assert len(propose(*rows, vectors=APART)[1].items) == asked
+
+
+def test_a_relative_date_of_another_day_is_no_restatement() -> None:
+    _, found = propose(
+        statement("a", "Anna's talk is tomorrow.", 1), statement("b", "The talk of Anna is tomorrow.", 9), vectors=APART
+    )
+    assert not found.items
+
+
+def test_a_restatement_that_a_person_rejected_is_not_asked_about_again() -> None:
+    rows = (statement("a", TEA), statement("b", BOTH, 40))
+    (item,) = propose(*rows, vectors=APART)[1].items
+    rejection = {"operation": "dedupe_memories", "subject": item.subject(), "row_ids": list(item.mutation.row_ids())}
+    assert not propose(*rows, vectors=APART, rejections=[{"id": uid("no"), **rejection}])[1].items

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from tests.operations.conflicts.test_memories import world
 from tests.operations.conflicts.test_stated import said
-from tests.snapshots import make_inputs, uid
+from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 mark_ended_statements = PLANNERS["mark_ended_statements"]
 
@@ -141,3 +142,66 @@ def test_nothing_but_marks_is_added(parts: list[str]) -> None:
     for changed in map(str, after(found)):
         assert changed != text
         assert changed.replace(mark, "") == text
+
+
+PAST = datetime(2026, 1, 5, tzinfo=UTC)
+SOURCE = said("s", "The studio is in Porto.") | {"external_id": "note-1", "valid_to": PAST}
+DERIVED = "The studio pays Portuguese taxes since last month."
+
+
+def derived(name: str, source: object, key: str = "derived_from", **more: object) -> dict[str, object]:
+    return said(name, DERIVED) | {"attributes": json.dumps({key: source}), "valid_from": PAST, **more}
+
+
+@pytest.mark.parametrize("key", ["derived_from", "source", "sources", "source_memory_ids", "links"])
+@pytest.mark.parametrize("source", ["note-1", uid("s"), [uid("s")], [{"id": "note-1"}], [{"target": uid("s")}]])
+def test_memory_derived_from_an_ended_one_is_asked_about(key: str, source: object) -> None:
+    (item,) = proposed(SOURCE, derived("d", source, key))[1].items
+    assert (item.decision, item.risk) == ("review", "high")
+    asked = question(item).sentence
+    assert asked.startswith("Should searches stop returning this? It stays stored.")
+    assert "The studio is in Porto." in asked
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        SOURCE | {"valid_to": None},
+        SOURCE | {"valid_to": datetime(2999, 1, 1, tzinfo=UTC)},
+        SOURCE | {"valid_to": None, "invalidated_at": PAST, "merged_into": uid("z"), "state": "merged"},
+    ],
+)
+def test_memory_derived_from_one_that_holds_is_not_asked_about(source: dict[str, object]) -> None:
+    """A merged memory lives on in the one that absorbed it."""
+    assert not proposed(source, derived("d", "note-1"), said("z", "The mill is old."))[1].items
+
+
+@pytest.mark.parametrize("more", [{"pinned": True}, {"kind": "summary"}, {"state": "archived"}])
+def test_pinned_archived_and_generated_memories_that_rest_on_an_ended_one_stay(more: dict[str, object]) -> None:
+    assert not proposed(SOURCE, derived("d", "note-1", **more))[1].items
+
+
+def test_only_the_first_hop_is_asked_about_and_only_once() -> None:
+    snapshot, found = proposed(SOURCE, derived("d", "note-1"), derived("e", uid("d")))
+    (item,) = found.items
+    assert item.mutation.rows[0].id == uid("d")
+    assert not mark_ended_statements(make_inputs(simulate(snapshot, [item]))).items
+
+
+@pytest.mark.parametrize("operation", ["absolutize_dates", "decay_transition"])
+def test_memory_that_rests_on_an_ended_one_gets_no_new_text_until_the_answer(operation: str) -> None:
+    """A person who keeps the memory rejects the question; from then on it is a memory like any other."""
+    long_ago = TAKEN_AT - timedelta(days=400)
+    more = {
+        "valid_from": long_ago,
+        "recorded_at": long_ago,
+        "text": f"{DERIVED} The accountant asked for all of the receipts. " * 4,
+    }
+    snapshot, found = proposed(SOURCE, derived("d", "note-1", **more))
+    (item,) = found.items
+    planner = PLANNERS[operation]
+    assert not planner(make_inputs(snapshot)).items
+    kept = {"operation": "mark_ended_statements", "subject": item.subject(), "row_ids": [uid("d")]}
+    rejections = make_snapshot(rejections=[{"id": uid("no"), **kept}]).table("rejections")
+    answered = replace(snapshot, tables={**snapshot.tables, "rejections": rejections})
+    assert planner(make_inputs(answered)).items

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import psycopg
 import pytest
@@ -18,6 +19,8 @@ from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.plans.review.drafts import NewDraft, Verdict, answered_by_person, read_drafts, save_drafts, undo_last
 from slowwave.plans.review.groups import SAMPLE, draw_sample, form_of
 from slowwave.plans.review.queue import AlikeQuestions, alike, ask_about_group, count_recalls, queue
+from slowwave.search.request import SearchRequest
+from slowwave.search.search import search
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.store.logins import Role
@@ -313,3 +316,72 @@ def test_form_of_a_question_without_a_relation_is_none(store: Store) -> None:
     assert form_of(item) is not None
     assert form_of(replace(item, evidence="{}")) is None
     assert form_of(replace(item, question="same")) is None
+
+
+def test_restated_memories_are_one_group_whose_answer_merges_them_and_undoes_exactly(store: Store) -> None:
+    """The memory that stays has every statement; the absorbed one leaves the live memories and stays on record."""
+    texts = [f"{name} likes {thing}." for name in ("Ada", "Otto", "Vera") for thing in ("tea", "tea and opera")]
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": f"m{n}", "kind": "semantic", "subject": text.split()[0], "current_version_id": f"v{n}"}
+            for n, text in enumerate(texts)
+        ],
+        memory_versions=[{"id": f"v{n}", "memory_id": f"m{n}", "content": text} for n, text in enumerate(texts)],
+    )
+    before = digest(store, "acme")
+    night = run_night(store, "acme", ops="dedupe_memories", force=True)
+    assert night.plan is not None
+    plan = stored(store, night.plan.plan_hash)
+    group = group_of(store, plan)
+    assert group.asks == "In 3 pairs a memory states a part of what another one states. Merge them?"
+    assert [label for _, label, _ in group.answers] == ["Merge them", "Keep both"]
+    assert newest_wins_command(store, plan, group) == ""
+    answer_alike(store, plan, group, "yes", by="mara", checked=checked(group))
+    assert own(store, plan) == {w.id for w in group.items}
+    run = apply_approval(store, str(sign(store, "acme", plan.plan_hash, reviewer="mara").approval_id))
+    live = "SELECT id::text FROM memory.memories WHERE invalidated_at IS NULL"
+    assert {str(id_) for (id_,) in ask(store, live)} == {uid(f"m{n}") for n in (1, 3, 5)}
+    undo_run(store, run.run_id)
+    assert digest(store, "acme") == before
+
+
+def test_value_that_a_conflict_ends_leaves_the_searches_and_stays_in_history(store: Store) -> None:
+    """A search of the past, and one that includes retired rows, still find it."""
+    texts = {
+        "before": ("Ilse is the treasurer of the club.", 9),
+        "after": ("Marek is the treasurer of the club now.", 3),
+    }
+    remember(
+        store,
+        "acme",
+        memories=[
+            {
+                "id": name,
+                "kind": "semantic",
+                "subject": text.split()[0],
+                "current_version_id": f"v {name}",
+                "valid_from": ago(day),
+                "recorded_at": ago(day),
+            }
+            for name, (text, day) in texts.items()
+        ],
+        memory_versions=[{"id": f"v {n}", "memory_id": n, "content": text} for n, (text, _) in texts.items()],
+    )
+
+    def ids(**more: Any) -> set[str]:
+        request = SearchRequest(query="treasurer of the club", mode="bm25", **more)
+        return {result.id for result in search(store, "acme", request, embedder=None).results}
+
+    assert ids() == {uid("before"), uid("after")}
+    night = run_night(store, "acme", ops="contradictions,resolve_conflicts", force=True)
+    assert night.plan is not None
+    plan = stored(store, night.plan.plan_hash)
+    (item,) = plan.items
+    assert ids() == {uid("before"), uid("after")}, "nobody has answered"
+    save_drafts(store, "acme", plan.plan_hash, [NewDraft(item.id, "yes")], reviewer="mara")
+    apply_approval(store, str(sign(store, "acme", plan.plan_hash, reviewer="mara").approval_id))
+    assert ids() == {uid("after")}
+    assert ids(as_of=ago(5)) == {uid("before")}
+    assert ids(include_retired=True) == {uid("before"), uid("after")}
