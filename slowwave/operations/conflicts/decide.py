@@ -158,6 +158,12 @@ def sentence(row: _SideFields, names: Mapping[str, str]) -> str:
 OPERATION: Final = "resolve_conflicts"
 """Operation under which the rules that find conflicts are measured."""
 
+JUDGED: Final = "judged"
+"""Rule of the pairs that models label and no other rule finds."""
+
+CANDIDATES: Final = "candidates:"
+"""Beginning of the author of labels about such pairs, which decide no conflict that a rule finds."""
+
 _DEFAULT: Final = "evidence_weighted"
 
 MARGIN: Final = 1.5
@@ -227,9 +233,12 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
         decision = replace(decision, rests_on=(*decision.rests_on, "importance"))
     decision = for_audience(conflict, for_pinned(conflict, decision, sides), sides)
     if decision.sure and conflict.doubtful and not slight:
-        return replace(
-            decision, sure=False, why=f"{decision.why} But both may be true: the rule that found them is often wrong."
+        found_by = (
+            "two models judge that one replaces the other, and no rule confirms it."
+            if conflict.evidence.get("rule") == JUDGED
+            else "the rule that found them is often wrong."
         )
+        return replace(decision, sure=False, why=f"{decision.why} But both may be true: {found_by}")
     chosen = slight or (used == policy and policy != _DEFAULT)
     pattern = "policy of the namespace" if chosen else conflict.pattern
     if decision.sure and not decides_alone(OPERATION, pattern):
@@ -237,7 +246,7 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     return decision
 
 
-_WEAK: Final = frozenset(("frame", "aligned", "denial", "preference"))
+_WEAK: Final = frozenset(("frame", "aligned", "denial", "preference", JUDGED))
 """Rules whose conflicts only a person decides, or a relation that the namespace names in ``newest_wins``."""
 
 FRAMES: Final = "frames"
@@ -505,7 +514,7 @@ def effective_verdicts(snapshot: Snapshot) -> dict[str, EffectiveVerdict]:
     """Map what both rows state (``seen``) to the verdict on it.
 
     A person's verdict takes precedence over all others, then the newest one counts. Conflicts that only ended because a row was retired
-    are left out: once the row is back they are open again.
+    are left out: once the row is back they are open again. So are labels of pairs that no rule had found (``CANDIDATES``).
     """
     table = snapshot.table("conflicts")
     decided = table.filter(pc.is_in(table["table_name"], value_set=pa.array(list(SAID), pa.string())))
@@ -517,7 +526,7 @@ def effective_verdicts(snapshot: Snapshot) -> dict[str, EffectiveVerdict]:
         by = str(row["resolved_by"])
         if row["resolution"] == "invalidated" and not is_person(by):
             continue
-        if by.startswith("run:"):
+        if by.startswith(("run:", CANDIDATES)):
             continue
         known = found.get(row["seen"])
         if known is None or is_person(by) or not known.person:
