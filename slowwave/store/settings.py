@@ -103,6 +103,7 @@ OPERATORS: Final = (
                 "judge_endpoint",
                 "writer_endpoint",
                 "search_endpoint",
+                "nli_model",
                 "report_base_path",
                 "workspace_path",
                 "pages_git",
@@ -516,6 +517,18 @@ class Settings(BaseSettings):
     )
     judge_confidence: float = Field(default=0.6, ge=0, le=1, description="How sure both must be for a merge.")
     judge_timeout_seconds: float = Field(default=30.0, gt=0, description="How long one answer may take.")
+    nli_model: str = Field(
+        default="",
+        description="Folder or name of an ONNX model of natural language inference that compares near memories; empty means none.",
+        json_schema_extra={"why": "The user's own model, whose licence and size are theirs to choose."},
+    )
+    nli_threshold: float = Field(
+        default=0.9,
+        gt=0.5,
+        le=1,
+        description="Probability of a contradiction from which that model asks for a question, together with the words in common.",
+        json_schema_extra={"why": "Models differ: `slowwave conflicts calibrate` shows what each value finds."},
+    )
 
     @field_validator("judge_models")
     @classmethod

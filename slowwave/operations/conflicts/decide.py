@@ -232,13 +232,16 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     if slight:
         decision = replace(decision, rests_on=(*decision.rests_on, "importance"))
     decision = for_audience(conflict, for_pinned(conflict, decision, sides), sides)
-    if decision.sure and conflict.doubtful and not slight:
+    if conflict.evidence.get("rule") == JUDGED:
         found_by = (
-            "two models judge that one replaces the other, and no rule confirms it."
-            if conflict.evidence.get("rule") == JUDGED
-            else "the rule that found them is often wrong."
+            "Two models judge" if "quoted" in conflict.evidence else "A local model and the words in common suggest"
         )
-        return replace(decision, sure=False, why=f"{decision.why} But both may be true: {found_by}")
+        why = f"{decision.why} {found_by} that one replaces the other, and no rule confirms it."
+        return replace(decision, sure=False, why=why)
+    if decision.sure and conflict.doubtful and not slight:
+        return replace(
+            decision, sure=False, why=f"{decision.why} But both may be true: the rule that found them is often wrong."
+        )
     chosen = slight or (used == policy and policy != _DEFAULT)
     pattern = "policy of the namespace" if chosen else conflict.pattern
     if decision.sure and not decides_alone(OPERATION, pattern):

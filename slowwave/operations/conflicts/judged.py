@@ -17,7 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.errors import EncoderError
 from slowwave.matching.review import fenced, shown, visible
+from slowwave.models.cross_encoder import PairScorer
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply, object_in
 from slowwave.operations.conflicts.decide import CANDIDATES, JUDGED, OPERATION
@@ -38,6 +40,12 @@ _SHOWN: Final = ("kind", "subject", "text")
 _TIMES: Final = ("valid_from", "valid_to", "recorded_at")
 _WITHIN: Final = ("kind", "scope", "author", "visibility", "sensitivity")
 MAX_TOKENS: Final = 300
+
+SCORE: Final = "contradiction"
+"""Evidence of a pair: the probability that a local model of inference gives to a contradiction."""
+
+MOST_SCORED: Final = 500
+"""Pairs that a local model compares in one night, the nearest first: ten seconds of a model of 20 million weights."""
 
 SCHEMA: Final[Mapping[str, object]] = {
     "type": "object",
@@ -75,19 +83,24 @@ def judge_pairs(
     snapshot: Snapshot,
     found: Sequence[Conflict],
     judges: Sequence[Chat],
+    scorer: PairScorer | None = None,
     *,
+    threshold: float,
     cap: int,
     pairs: int,
     budget: Budget,
 ) -> JudgedPairs:
-    """Let two models label the nearest ``pairs`` of memories that are not among the conflicts ``found``.
+    """Let two models label the likeliest ``pairs`` of memories that are not among the conflicts ``found``.
 
     A change is asked about if both models give that label and quote overlapping words of both texts. An answer with a quote that its text
-    does not contain is void. ``cap`` limits the tokens, ``budget`` is checked and charged for each call. Without judges only the changes
-    that models found earlier are returned. Time: that of ``near_pairs``, and two concurrent calls for each pair.
+    does not contain is void. ``cap`` limits the tokens, ``budget`` is checked and charged for each call.
+
+    A ``scorer`` ranks the pairs by the probability of a contradiction; without it the nearest ones come first. Without judges, a pair
+    with a probability of at least ``threshold`` is asked about if its texts also share half of their words. Without either, only the
+    changes that models found earlier are returned. Time: that of ``near_pairs``, and two concurrent calls for each pair.
     """
     known = _labels(snapshot)
-    if not judges and not any(label == "changed" for label, _ in known.values()):
+    if not judges and not scorer and not any(label == "changed" for label, _ in known.values()):
         return JudgedPairs()
     candidates, rows = find_candidates(snapshot, found)
     counts, findings, changed = Counter[str](), list[Finding](), list[Conflict]()
@@ -101,7 +114,14 @@ def judge_pairs(
             counts["labelled earlier"] += 1
         else:
             fresh.append(pair)
-    if judges and fresh:
+    fresh, problems = _ranked(fresh, rows, scorer)
+    findings += problems
+    counts["compared by a local model"] = sum(SCORE in pair.evidence for pair in fresh)
+    if not judges:
+        likely = [pair for pair in fresh if pair.evidence.get(SCORE, 0) >= threshold and _share_words(pair, rows)]
+        counts["changed"] = len(likely)
+        changed += [_labelled(pair, "changed", None) for pair in likely]
+    elif fresh:
         with Panel(judges, SYSTEM, SCHEMA, MAX_TOKENS, OPERATION, cap, budget) as panel:
             for pair in fresh[:pairs]:
                 sides = rows[pair.a], rows[pair.b]
@@ -128,7 +148,7 @@ def judge_pairs(
         counts["tokens"], counts["not asked"] = panel.spent, left
     findings += [
         Finding(
-            "Two models judge that one of these memories has replaced the other.",
+            "Models judge that one of these memories has replaced the other.",
             rows=(pair.a, pair.b),
             details={"conflict": pair.to_json()},
         )
@@ -172,6 +192,29 @@ def find_candidates(
     wanted = pa.array(sorted({id_ for c in ranked for id_ in (c.a, c.b)}), pa.string())
     read_rows = memories.filter(pc.is_in(memories["id"], value_set=wanted)).select(["id", *_SHOWN, *_TIMES])
     return ranked, {str(row["id"]): row for row in read_rows.to_pylist()}
+
+
+def _ranked(
+    pairs: list[Conflict], rows: Mapping[str, Mapping[str, Any]], scorer: PairScorer | None
+) -> tuple[list[Conflict], list[Finding]]:
+    """Return the pairs with the probability of a contradiction as evidence, the likeliest first, and the scorer's failure."""
+    if scorer is None or not pairs:
+        return pairs, []
+    try:
+        scores = scorer.contradiction([(rows[p.a]["text"], rows[p.b]["text"]) for p in pairs[:MOST_SCORED]])
+    except EncoderError as problem:
+        return pairs, [Finding(f"Near memories were not compared by the local model. {problem}", severity="warning")]
+    scored = [
+        replace(pair, evidence={**pair.evidence, SCORE: round(float(score), 4)})
+        for pair, score in zip(pairs, scores, strict=False)
+    ]
+    return [*sorted(scored, key=lambda p: (-p.evidence[SCORE], p.a, p.b)), *pairs[MOST_SCORED:]], []
+
+
+def _share_words(pair: Conflict, rows: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether two texts have half of the content words of the shorter one in common, as changes of one fact do."""
+    one, two = (set(read(rows[id_]["text"]).words) for id_ in (pair.a, pair.b))
+    return len(one & two) >= max(2, min(len(one), len(two)) / 2)
 
 
 def _comparable(one: str, two: str) -> bool:

@@ -80,7 +80,11 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     near = JudgedPairs()
     if policy != "manual":
         near = judge_pairs(
-            snapshot, found.conflicts, inputs.judges, cap=JUDGE_TOKENS, pairs=MOST_JUDGED, budget=inputs.budget
+            *(snapshot, found.conflicts, inputs.judges, inputs.nli),
+            threshold=settings.nli_threshold,
+            cap=JUDGE_TOKENS,
+            pairs=MOST_JUDGED,
+            budget=inputs.budget,
         )
     conflicts = (*found.conflicts, *near.changed)
     sides = read_sides(snapshot, conflicts, settings)

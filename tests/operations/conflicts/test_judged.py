@@ -7,13 +7,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slowwave.changes.simulate import simulate
+from slowwave.models.cross_encoder import NliModel
 from slowwave.models.endpoint import EndpointChat
 from slowwave.models.panel import Budget, PanelReply
+from slowwave.night.night import read_inputs
 from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.operations.conflicts.find import find_conflicts
 from slowwave.operations.conflicts.judged import agreed, find_candidates
@@ -23,6 +26,7 @@ from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.endpoints import Server, completion
 from tests.memories import remember
+from tests.models.tiny_onnx import write_model
 from tests.operations.conflicts.test_memories import memory, world
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
@@ -261,3 +265,69 @@ def test_ledger_opens_a_labelled_pair_when_a_rule_finds_it(store: Store) -> None
             write_conflicts(connection, namespace, uid("run"), [details], flagged, complete=False)
         found = connection.execute("SELECT resolution, resolved_by FROM night.conflicts").fetchall()
     assert found == [("detected", None)]
+
+
+NEAR_EARLY = "Mara travels to the office by bike each morning."
+NEAR_LATE = "Mara travels to the office each morning on the tram now."
+WORDS = {"bike": (0, 0, 3), "tram": (0, 0, 3)}
+
+
+def local(inputs: Inputs, folder: Path, words: Mapping[str, tuple[float, ...]] = WORDS) -> Inputs:
+    """The inputs with a model of inference that knows some words."""
+    return replace(inputs, nli=NliModel(str(write_model(folder, words))))
+
+
+def test_local_model_with_words_in_common_asks_from_the_threshold_on(tmp_path: Path) -> None:
+    """The model gives the pair e⁶ / (e⁶ + 2), which is .995: enough for the default and too little for .999."""
+    near = pair(NEAR_EARLY, NEAR_LATE)
+    assert not resolve_conflicts(near).items
+    (item,) = resolve_conflicts(local(near, tmp_path)).items
+    assert item.decision == Decision.REVIEW
+    assert item.evidence["conflict"]["contradiction"] == pytest.approx(0.9951, abs=1e-4)  # type: ignore[index]
+    assert "local model" in str(item.evidence["why"])
+    strict = pair(NEAR_EARLY, NEAR_LATE, settings={"nli_threshold": 0.999})
+    assert not resolve_conflicts(local(strict, tmp_path)).items
+
+
+def test_local_model_alone_asks_nothing(tmp_path: Path) -> None:
+    """The same probability about texts that share only a name is no question."""
+    assert not resolve_conflicts(local(pair(), tmp_path)).items
+
+
+def test_local_model_decides_which_pairs_the_judges_see_first(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its probability is shown with the question; without it the nearer pair is first."""
+    monkeypatch.setattr("slowwave.operations.planners.resolve_conflicts.MOST_JUDGED", 1)
+    inputs = make_inputs(
+        world(
+            memory("early", EARLY, 0),
+            memory("late", LATE, 40),
+            memory("other", "Mara keeps two cats at home.", 5),
+        )
+    )
+
+    def first(asked: Inputs) -> set[object]:
+        (item,) = resolve_conflicts(endpoint.judges(asked)).items
+        return {item.mutation.rows[0].id, item.evidence["winner_id"]}
+
+    assert first(inputs) == {uid("early"), uid("other")}
+    assert first(local(inputs, tmp_path)) == {uid("early"), uid("late")}
+
+
+def test_local_model_that_fails_is_one_sentence_and_the_night_goes_on(endpoint: Endpoint, tmp_path: Path) -> None:
+    """The judges are asked about the nearest pairs as before."""
+    broken = replace(pair(), nli=NliModel(str(tmp_path)))
+    report = resolve_conflicts(endpoint.judges(broken)).report
+    assert sum("has no model.onnx" in f.message for f in report.findings) == 1
+    assert report.numbers["near pairs: changed"] == 1
+
+
+def test_local_model_is_that_of_the_settings(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable names it; a namespace cannot, because the name is a folder of the machine."""
+    namespace = remember(store, "ns", {"nli_model": "elsewhere"})
+    folder = str(write_model(tmp_path, WORDS))
+    snapshot = replace(pair().snapshot, namespace="ns", namespace_id=namespace, settings={"nli_model": "elsewhere"})
+    assert read_inputs(store, snapshot, {}).nli is None
+    monkeypatch.setenv("SLOWWAVE_NLI_MODEL", folder)
+    assert read_inputs(store, snapshot, {}).nli == NliModel(folder)
