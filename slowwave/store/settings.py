@@ -104,6 +104,7 @@ OPERATORS: Final = (
                 "writer_endpoint",
                 "search_endpoint",
                 "nli_model",
+                "reranker_model",
                 "report_base_path",
                 "workspace_path",
                 "pages_git",
@@ -117,6 +118,7 @@ OPERATORS: Final = (
 _BY_DAY: Final = frozenset(
     (
         *("recall_log_share", "wake_profiles", "screening_on_write", "max_write_bytes"),
+        "reranker_model",
         *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps", "search_max_tokens_per_day"),
         *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
         "questions_per_night",
@@ -500,6 +502,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Tokens that it may cost a namespace in 24 hours; 0 is no limit.",
         json_schema_extra={"why": "The price that an operator accepts for a namespace."},
+    )
+    reranker_model: str = Field(
+        default="",
+        description="Folder or name of an ONNX cross-encoder with one output that orders the results of searches; empty means none.",
+        json_schema_extra={"why": "The user's own model, whose licence, size and time are theirs to choose."},
     )
     wake_profiles: str = Field(
         default="",
