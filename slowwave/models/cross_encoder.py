@@ -187,7 +187,7 @@ def _column(encoder: CrossEncoder) -> int:
     return kinds.index("contradict")
 
 
-class Calibration(NamedTuple):
+class ThresholdCounts(NamedTuple):
     """Share of the asked pairs that contradict each other, and of the contradictions that are asked about, from a threshold on."""
 
     threshold: float
@@ -197,16 +197,18 @@ class Calibration(NamedTuple):
     recall: float | None
 
 
-def calibrate(model: PairScorer, pairs: Sequence[tuple[str, str, bool]]) -> list[Calibration]:
+def calibrate(model: PairScorer, pairs: Sequence[tuple[str, str, bool]]) -> list[ThresholdCounts]:
     """Compare the model with labelled pairs: two texts, and whether they contradict each other. Raises ``EncoderError``."""
     scores = model.contradiction([(one, two) for one, two, _ in pairs]) if pairs else np.empty(0)
     true = np.array([contradicts for _, _, contradicts in pairs], bool)
-    rows: list[Calibration] = []
+    rows: list[ThresholdCounts] = []
     for threshold in THRESHOLDS:
         asked = scores >= threshold
         found, wrong = int((asked & true).sum()), int((asked & ~true).sum())
         precision = found / (found + wrong) if found + wrong else None
-        rows.append(Calibration(threshold, found, wrong, precision, found / int(true.sum()) if true.any() else None))
+        rows.append(
+            ThresholdCounts(threshold, found, wrong, precision, found / int(true.sum()) if true.any() else None)
+        )
     return rows
 
 

@@ -374,11 +374,16 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
 
 
 def near_pairs(
-    rows: StatementRows, matrix: NDArray[np.floating], places: Ints, block: Ints, chosen: Ints
+    rows: StatementRows,
+    matrix: NDArray[np.floating],
+    places: Ints,
+    block: Ints,
+    chosen: Ints,
+    floor: float = NEAR,
 ) -> tuple[Ints, Ints, Floats]:
-    """Return the near pairs among the ``chosen`` statements whose rows are in one block, with their cosines."""
+    """Return the near pairs among the ``chosen`` statements whose rows are in one block, with their cosines from ``floor`` up."""
     blocks, held = np.unique(block[rows.first[chosen]], return_inverse=True)[1].astype(np.int64), _places(rows, places)
-    return _with_equal_words(rows, _near(matrix, _NEAREST, NEAR, held, blocks, chosen), blocks, held, chosen)
+    return _with_equal_words(rows, _near(matrix, _NEAREST, floor, held, blocks, chosen), blocks, held, chosen)
 
 
 def _near(

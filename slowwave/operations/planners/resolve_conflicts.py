@@ -53,7 +53,7 @@ from slowwave.operations.conflicts.decide import (
     why_this_side,
 )
 from slowwave.operations.conflicts.find import find_conflicts
-from slowwave.operations.conflicts.judged import JudgedPairs, judge_pairs
+from slowwave.operations.conflicts.judged import LabelledPairs, judge_pairs
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Decision, Item
@@ -77,7 +77,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     open_: list[Conflict] = []
     decisions: list[tuple[Conflict, ConflictDecision]] = []
     policy = settings.options("resolve_conflicts", ResolveConflictsOptions).policy
-    near = JudgedPairs()
+    near = LabelledPairs()
     if policy != "manual":
         near = judge_pairs(
             *(snapshot, found.conflicts, inputs.judges, inputs.nli),
@@ -291,7 +291,7 @@ def _report(
     items: Sequence[Item],
     counts: Mapping[str, int],
     judged: JudgedConflicts,
-    near: JudgedPairs,
+    near: LabelledPairs,
 ) -> Report:
     policy = inputs.settings.options("resolve_conflicts", ResolveConflictsOptions).policy
     resolved = sum(i.decision == Decision.RESOLVE for i in items)

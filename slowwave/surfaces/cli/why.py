@@ -249,7 +249,7 @@ def calibrate(
     download: Annotated[bool, typer.Option(help="Download a model that is named and not on this machine.")] = False,
     json: Json = False,
 ) -> None:
-    """Print how many labelled pairs a local model finds, rightly and wrongly, by threshold."""
+    """Print precision and recall of a local model by threshold."""
     from slowwave.models.cross_encoder import NliModel
     from slowwave.models.cross_encoder import calibrate as compare
     from slowwave.store.settings import Settings
