@@ -72,7 +72,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if (
         "psycopg" not in sys.modules
         and "PYTEST_XDIST_TESTRUNUID" not in os.environ
-        and not terminalreporter.config.option.numprocesses
+        and not getattr(terminalreporter.config.option, "numprocesses", None)
     ):
         return  # no test of this run had a database
     from tests.clusters import majors

@@ -18,7 +18,7 @@ defs = dg.Definitions.merge(
     dg.Definitions(assets=[conversations]),
     build_defs(
         key_prefix=["memory"],
-        location="our_data",
+        location="definitions.py",  # as `dagster dev -f` calls it; a workspace may give it another name
         owners=["team:data"],
         timetable=Timetable(hour=2, days=(1, 2, 3, 4, 5), time_zone="Europe/Berlin", nights_per_run=20),
     ),

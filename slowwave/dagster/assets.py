@@ -147,6 +147,7 @@ def planned_nights(
         if len(names) > 1 and trigger == "manual":  # the schedule has looked at all stores, once for all of its runs
             for problem in look_at_stores(store):
                 context.log.warning(problem)
+        layout = layout.seen_by(context.run.remote_job_origin)
         for name, found in run_nights(
             *(store, names),
             force=force,
@@ -201,6 +202,7 @@ def _selected_operations(
         night, inputs, proposals = run_some(store, name, chosen, ops=ops)
         if seen := store_observation(layout, store, name, inputs.snapshot.table("memories").num_rows):
             yield seen
+        layout = layout.seen_by(context.run.remote_job_origin)
         yield from night_events(night, inputs, proposals, layout=layout, only=only)
 
 

@@ -222,7 +222,14 @@ def apply_job(layout: Layout = DEFAULT) -> dg.JobDefinition:
                 progress=lambda done, total: context.log.info(f"{done:,} of {total:,} items"),
             )
         metadata = applied_metadata(
-            *(layout, result.namespace, result.run_id, result.plan_hash, result.counts), state=result.state
+            *(
+                layout.seen_by(context.run.remote_job_origin),
+                result.namespace,
+                result.run_id,
+                result.plan_hash,
+                result.counts,
+            ),
+            state=result.state,
         )
         if result.state != "completed":
             raise dg.Failure(
@@ -433,7 +440,7 @@ def decisions_sensor(layout: Layout = DEFAULT) -> dg.SensorDefinition:
         newest = max(newest, *(one.at.astimezone(UTC) for one in found))
         kept = {key: at for key, at in known.items() if datetime.fromisoformat(at) >= newest - LOOK_BACK}
         return dg.SensorResult(
-            asset_events=[_decision_event(layout, one) for one in found],
+            asset_events=[_decision_event(layout.seen_by(context.code_location_origin), one) for one in found],
             cursor=json.dumps({"at": newest.isoformat(), "known": kept}),
         )
 

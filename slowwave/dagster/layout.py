@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 import psycopg
@@ -14,6 +14,9 @@ from slowwave.errors import SettingsError, SlowwaveError
 from slowwave.night.run_events import Level, in_words, levels_in, refusal, says_itself, strictest
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
+
+if TYPE_CHECKING:
+    from dagster._core.remote_origin import CodeLocationOrigin, RemoteJobOrigin
 
 GROUPS: Final = ("corpora", "stores", "snapshot", "models", "audits", "planners", "gate")
 """The groups of assets, in the order of a night."""
@@ -24,7 +27,7 @@ class Layout:
     """Names that a deployment may choose.
 
     ``key_prefix`` comes before the key of every asset, and ``groups`` gives groups of ``GROUPS`` other names. ``location`` is the name of
-    the code location in its workspace, which links to the Launchpad contain. ``owners`` own every asset.
+    the code location in its workspace, which links to the Launchpad contain if a run does not know it. ``owners`` own every asset.
     """
 
     key_prefix: tuple[str, ...] = ()
@@ -37,6 +40,10 @@ class Layout:
             raise SettingsError(
                 f"There is no group {unknown[0]!r} of assets to rename. The groups are {', '.join(GROUPS)}."
             )
+
+    def seen_by(self, origin: RemoteJobOrigin | CodeLocationOrigin | None) -> Layout:
+        """Return the layout with the location's name in the workspace of a run or sensor; one without a workspace has no ``origin``."""
+        return replace(self, location=origin.location_name) if origin else self
 
     def key(self, *path: str) -> dg.AssetKey:
         """Return the key of an asset of this project."""

@@ -674,7 +674,7 @@ def newest_wins_command(store: Store, plan: StoredPlan, group: AlikeQuestions) -
 
     It keeps the relations that the namespace names already. A person runs it; no answer does.
     """
-    if group.form is None:
+    if group.form is None or group.form.direction != "later":
         return ""
     namespace = plan.header.namespace
     with store.connect("reader") as connection:

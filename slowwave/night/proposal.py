@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from slowwave.errors import Refused
 from slowwave.night.night import make_plan, read_inputs
 from slowwave.night.runs import Night, begin, completed, ending, expiry, open_stream, report_done
 from slowwave.night.sinks import Callback
@@ -48,7 +49,7 @@ def seal_proposal(
     asked = {"proposal": {"operation": operation, "of": of}}
     run_id = begin(store, namespace, trigger=trigger, parameters=asked, wait=wait)
     stream, began = open_stream(store, run_id, namespace, callbacks), time.monotonic()
-    with ending(store, run_id, stream, began):
+    with ending(store, run_id, stream, began, cancels=Refused):  # what was asked for cannot be: no night has failed
         stream.started("plan", trigger)
         with beating(store, "planner", run_id, expiry(store, namespace)):
             with stream.phase("snapshot"):

@@ -406,8 +406,8 @@ def parameters(
     }
 
 
-def crash(store: Store, run_id: str, problem: BaseException) -> None:
-    """Mark a plan run that ended with an error as crashed, or as cancelled if a person cancelled it.
+def crash(store: Store, run_id: str, problem: BaseException, *, cancelled: bool = False) -> None:
+    """Mark a plan run that ended with an error as crashed, or as cancelled if ``cancelled`` or if a person cancelled it.
 
     A run that lost its namespace is left alone, because it belongs to another process now.
     """
@@ -415,16 +415,21 @@ def crash(store: Store, run_id: str, problem: BaseException) -> None:
         return
     with store.connect("planner") as connection:
         error = in_words(problem, level_of_run(connection, run_id))
-        crash_plan_run(connection, run_id, error, cancelled=isinstance(problem, DreamCancelled))
+        crash_plan_run(connection, run_id, error, cancelled=cancelled or isinstance(problem, DreamCancelled))
 
 
 @contextmanager
-def ending(store: Store, run_id: str, stream: Stream, began: float) -> Generator[None]:
-    """End the run and report to its stream whatever the block raises; close the stream in any case."""
+def ending(
+    store: Store, run_id: str, stream: Stream, began: float, *, cancels: type[SlowwaveError] = DreamCancelled
+) -> Generator[None]:
+    """End the run and report to its stream whatever the block raises; close the stream in any case.
+
+    An error of the kind ``cancels``, or a cancellation by a person, is no failure.
+    """
     try:
         yield
-    except DreamCancelled as problem:
-        crash(store, run_id, problem)
+    except (DreamCancelled, cancels) as problem:
+        crash(store, run_id, problem, cancelled=True)
         stream.ended("plan", "cancelled", {}, began)
         raise
     except BaseException as problem:

@@ -90,7 +90,7 @@ LEFT JOIN LATERAL (
     max(r.started_at) FILTER (WHERE r.ended AND r.started_at <= clock_timestamp()
       AND r.parameters - 'reason' - 'weekly' - 'dry_run' = '{{}}') AS last_whole
   FROM (SELECT *, state NOT IN ('planning', 'crashed', 'cancelled', 'paused') AS ended FROM night.runs
-    WHERE namespace_id = n.id AND mode = 'plan') r) l ON true
+    WHERE namespace_id = n.id AND mode = 'plan' AND NOT parameters ? 'proposal') r) l ON true
 LEFT JOIN LATERAL (SELECT recorded_at FROM night.applied d WHERE d.namespace_id = n.id ORDER BY d.recorded_at DESC LIMIT 1) a ON true
 LEFT JOIN LATERAL (SELECT count(*) AS records
   FROM ({_NEW_ROWS.format(scope="n.id", since="coalesce(l.last_whole, '-infinity')")} LIMIT 1000) news) v

@@ -236,8 +236,8 @@ def why_asked(operation: str, pattern: str) -> str:
     if found is None or not found.decisions:
         return f"The rule “{pattern}” is not measured well enough to decide without you."
     return (
-        f"The rule “{pattern}” was right in {found.decisions - found.errors:,} of {found.decisions:,} measured cases; to decide without "
-        f"you, the lower bound of its precision must be {REQUIRED[found.change]:.2f}, and it is {found.lower_bound:.3f}."
+        f"The rule “{pattern}” was right in {found.decisions - found.errors:,} of {found.decisions:,} measured cases: too few to decide "
+        "without you."
     )
 
 

@@ -187,11 +187,18 @@ def _without_marks(text: str) -> str:
 
 
 def reworded_line(before: str, after: str) -> str:
-    """Format a reworded text as one line: [-removed-] and {+added+} text with a few words around each."""
-    old, new = (_PARTS.findall(_without_marks(text)) for text in (before, after))
+    """Format a reworded text as one line: [-removed-] and {+added+} text with a few words around each.
+
+    If "…" at an end says that a text was cut, a difference there, after another one, is due to the cut and is not shown.
+    """
+    is_cut = before.endswith("…") or after.endswith("…")
+    old, new = (_PARTS.findall(_without_marks(text.removesuffix("…"))) for text in (before, after))
+    groups = [*SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND)]
+    if is_cut and sum(tag != "equal" for group in groups for tag, *_ in group) > 1 and groups[-1][-1][0] != "equal":
+        groups[-1].pop()
     shown: list[str] = []
     end = 0
-    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND):
+    for group in filter(None, groups):
         if group[0][1] > end:
             shown.append("…")
         for tag, a, b, c, d in group:
@@ -201,7 +208,7 @@ def reworded_line(before: str, after: str) -> str:
             shown += [_BRACKETS["lost"].format("".join(old[a:b]))] * (a < b)
             shown += [_BRACKETS["new"].format("".join(new[c:d]))] * (c < d)
         end = group[-1][2]
-    return "".join([*shown, *["…"] * (end < len(old))])
+    return "".join([*shown, *["…"] * (is_cut or end < len(old))])
 
 
 def text_of(table: str, column: str, value: Value) -> str:

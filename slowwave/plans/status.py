@@ -47,7 +47,8 @@ OUTCOMES: Final = ("applied", "skipped_stale", "failed", "noop", "undone", "reap
 _NAMESPACES: Final = f"""
 WITH nights AS (
   SELECT namespace_id, max(started_at) AS at FROM night.runs
-  WHERE mode = 'plan' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused') GROUP BY namespace_id
+  WHERE mode = 'plan' AND NOT parameters ? 'proposal' AND state NOT IN ('planning', 'crashed', 'cancelled', 'paused')
+  GROUP BY namespace_id
 ), applies AS (
   SELECT namespace_id, max(recorded_at) AS at FROM night.applied GROUP BY namespace_id
 ), news AS (

@@ -56,7 +56,7 @@ _UNUSED_SECONDS: Final = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class SavedSnapshot:
-    """Where the files of a snapshot are, and the hash of their ``meta.json``, which names and hashes the others."""
+    """Hold the location of a snapshot's files, and the hash of their ``meta.json``, which names and hashes the others."""
 
     location: str
     digest: str

@@ -51,6 +51,34 @@ def quote(text: str, longest: int) -> str:
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
+def quote_change(before: str, after: str, longest: int) -> tuple[str, str]:
+    """Shorten two versions of a text to the part in which they differ and the words around it, each to at most ``longest`` characters.
+
+    Both are cut at the same words, so that a comparison of the results shows no difference that the texts do not have. "…" marks a cut.
+    Longer texts are screened before they are cut, as by ``quote``.
+    """
+    if len(before) <= longest and len(after) <= longest:
+        return before, after
+    old, new = _clean(before), _clean(after)
+    shorter = min(len(old), len(new))
+    same = next((n for n in range(shorter) if old[n] != new[n]), shorter)
+    tail = next((n for n in range(shorter - same) if old[-1 - n] != new[-1 - n]), shorter - same)
+    around = max(0, longest - 2 - (max(len(old), len(new)) - same - tail)) // 2
+    begin, stop = max(0, same - around), len(old) - max(0, tail - around)
+    if begin:
+        begin = max(begin, old.find(" ", begin, same) + 1)
+    if stop < len(old):
+        stop = max(old.rfind(" ", len(old) - tail, stop), 0) or stop
+    end = len(old) - stop
+    return _part(old, begin, end, longest), _part(new, begin, end, longest)
+
+
+def _part(text: str, begin: int, end: int, longest: int) -> str:
+    """Return a text without its first ``begin`` and its last ``end`` characters."""
+    part = f"{'…' if begin else ''}{text[begin : len(text) - end]}{'…' if end else ''}"
+    return part if len(part) <= longest else f"{part[: longest - 1]}…"
+
+
 def plain_reason(text: str) -> str:
     """Clean a reason for storage: one line without control and hidden characters, secrets marked, cut at 500 characters."""
     from slowwave.text.screening import redact  # its rules take a moment to load

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import dagster as dg
 import pytest
 import yaml
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 
 from slowwave.dagster.events import applied_metadata, decision_links, part_link, reject_link, review_text, undo_link
 from slowwave.dagster.layout import DEFAULT
@@ -17,6 +18,7 @@ from slowwave.store.doctor import digest
 from tests.dagster.project import Project, failure, project
 from tests.nights import new_world, write_a_plan
 from tests.permitting import approve
+from tests.toy import toy
 
 HASH = "a" * 64
 
@@ -69,6 +71,22 @@ def test_all_but_an_operation(store: Store) -> None:
         assert launched(gate, rest, approver="mara", without=["archive_stale"]).success
         signed = set(gate.value("SELECT item_ids::text[] FROM night.approvals"))
     assert signed == {i.id for i in plan.items if i.operation != "archive_stale" and i.decision != "review"}
+
+
+def test_links_lead_to_the_location_that_started_the_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``dagster dev -f definitions.py`` names the location by its file, whatever the definitions say."""
+    origin = RemoteJobOrigin(
+        RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("definitions.py"), "defs"), "night_job"
+    )
+    toy(store, "harbour")
+    with project(store, "harbour") as gate:
+        first = str(gate.metadata(gate.night("harbour"), "night", "plan"))
+        monkeypatch.setattr(dg.DagsterRun, "remote_job_origin", origin)
+        second = str(gate.metadata(gate.night("harbour", force=True), "night", "plan"))
+    assert (
+        "/locations/slowwave/jobs/approve_plan" in first,
+        "/locations/definitions.py/jobs/approve_plan" in second,
+    ) == (True, True)
 
 
 def test_every_line_is_short_enough_to_be_shown_at_once() -> None:

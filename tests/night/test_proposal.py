@@ -75,7 +75,7 @@ def test_what_was_rejected_is_not_sealed_again(store: Store) -> None:
     assert sealed(store, "At nine.", "one").state == "awaiting_approval"
     with pytest.raises(Refused, match="may not carry"):
         sealed(store, "At six.", "two", operation="dedupe_entities")
-    assert ask(store, "SELECT count(*) FROM night.runs WHERE state = 'crashed'") == [(1,)]
+    assert ask(store, "SELECT count(*) FROM night.runs WHERE state = 'cancelled'") == [(1,)]
 
 
 def applied(store: Store, plan: str, item: str) -> str:

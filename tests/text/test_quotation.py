@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from slowwave.text.quotation import quotable, quotable_all, quote
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowwave.plans.show import reworded_line
+from slowwave.text.quotation import quotable, quotable_all, quote, quote_change
 from tests.text.made_secrets import Maker
 
 TOKEN = f"ghp{'_'}{Maker(1).some(36)}"
@@ -50,3 +56,35 @@ def test_what_is_looked_through_as_a_column_is_quoted_as_ever() -> None:
     assert found[len(values) :] == [quotable(value) for value in secrets]
     assert all(a != b for a, b in zip(found[len(values) :], secrets, strict=True))
     assert quotable_all(secrets) == found[len(values) :]
+
+
+@given(
+    words=st.lists(
+        st.sampled_from(["the", "crane", "opens", "on", "Friday", "and", "Mara", "walks", "home", "early"]),
+        min_size=1,
+        max_size=200,
+    ),
+    at=st.integers(0, 199),
+    later=st.integers(0, 199),
+)
+def test_versions_of_a_text_are_cut_at_the_same_words(words: list[str], at: int, later: int) -> None:
+    """Two dates are added somewhere: the comparison shows no other difference, at least the first of them, and nothing is too long."""
+    at, later = sorted((at % len(words), later % len(words)))
+    after = [*words[: at + 1], "(2023-05-05)", *words[at + 1 : later + 1], "(2023-05-06)", *words[later + 1 :]]
+    old, new = quote_change(" ".join(words), " ".join(after), 300)
+    assert (len(old) <= 300, len(new) <= 300) == (True, True)
+    line = reworded_line(old, new)
+    assert "[-" not in line
+    added = [part.strip() for part in re.findall(r"{\+(.*?)\+}", line)]
+    assert added[0].startswith("(2023-05-05)")
+    assert set("".join(added).replace(")(", ") (").split()) <= {"(2023-05-05)", "(2023-05-06)"}
+
+
+def test_change_at_the_end_of_a_long_text_is_quoted() -> None:
+    """A cut at one length showed nothing of it, or a loss that there was not."""
+    before = f"{'The crane stands still. ' * 60}It opens on Friday."
+    old, new = quote_change(before, before.replace("Friday", "Friday (2023-05-05)"), 400)
+    assert reworded_line(old, new).endswith("It opens on Friday{+ (2023-05-05)+}.")
+    assert quote_change("short", "shorter", 400) == ("short", "shorter")
+    text = f"{'a ' * 300}{TOKEN} opens it."
+    assert TOKEN[:8] not in "".join(quote_change(text, f"{text} Again.", 200))

@@ -27,7 +27,7 @@ from slowwave.plans.items import Decision, Item, decides_alone, why_asked
 from slowwave.plans.report import Finding, Report
 from slowwave.snapshots.rows import DatedMemory, candidates, is_held_back
 from slowwave.text.dates import Rewrite, absolutize
-from slowwave.text.quotation import quote
+from slowwave.text.quotation import quote_change
 
 OPERATION: Final = "absolutize_dates"
 _QUOTED: Final = 400  # signs
@@ -110,14 +110,15 @@ def _version(change: _Change, write: str) -> NewVersion:
 
 def _evidence(change: _Change) -> dict[str, object]:
     memory = change.memory
+    before, after = quote_change(memory.text, change.text, _QUOTED)
     return {
         "rewrites": [
             {"phrase": r.phrase, "value": r.value, "grain": r.grain, "about": r.about} for r in change.rewrites
         ],
         "said_on": memory.day.isoformat(),
         "zone": memory.zone,
-        "before": quote(memory.text, _QUOTED),
-        "after": quote(change.text, _QUOTED),
+        "before": before,
+        "after": after,
     }
 
 

@@ -31,7 +31,7 @@ from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import is_held_back
 from slowwave.text.dates import BESIDE, local_day
-from slowwave.text.quotation import quote
+from slowwave.text.quotation import quote, quote_change
 from slowwave.text.subjects import without_later
 from slowwave.text.tokens import counted
 
@@ -133,6 +133,7 @@ def _marked(one: EndedStatement, zone: str) -> str:
 
 
 def _evidence(change: _Change) -> dict[str, object]:
+    before, after = quote_change(str(change.memory["text"]), change.text, _QUOTED)
     return {
         "ended": [
             {
@@ -142,8 +143,8 @@ def _evidence(change: _Change) -> dict[str, object]:
             }
             for one, _ in change.marks
         ],
-        "before": quote(str(change.memory["text"]), _QUOTED),
-        "after": quote(change.text, _QUOTED),
+        "before": before,
+        "after": after,
     }
 
 

@@ -24,15 +24,18 @@ SAMPLE: Final = 10
 FEWEST: Final = 3
 """The number of open questions of one form from which they are asked as a group."""
 
-Direction = Literal["later", "earlier", "undated"]
-"""Whether the value that would stay is later or earlier than the one that would end, or nothing says so."""
+Direction = Literal["later", "earlier", "undated", "alone"]
+"""Whether the value that would stay is later or earlier than the one that would end, or nothing says so. ``alone``: there is one row."""
+
+_ROW_BY_ROW: Final = frozenset({"archive_small_talk"})
+"""Operations whose questions each concern one row and differ in its text alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionForm:
-    """The form of a question about two values of one relation, such as "the captain of … is".
+    """The form of a question: about two values of one relation, such as "the captain of … is", or about single rows of an operation.
 
-    The relation is taken from memory, which is untrusted.
+    The relation is taken from memory, which is untrusted; it is empty for single rows.
     """
 
     operation: str
@@ -42,8 +45,8 @@ class QuestionForm:
 
     @property
     def is_group(self) -> bool:
-        """Return whether one answer may settle all questions of this form: in each, a later value would end an earlier one."""
-        return self.direction == "later"
+        """Return whether one answer may settle all questions of this form: a later value would end an earlier one, or each has one row."""
+        return self.direction in ("later", "alone")
 
     def shares_relation(self, other: QuestionForm) -> bool:
         """Return whether another form is about the same relation, in whatever direction."""
@@ -51,7 +54,9 @@ class QuestionForm:
 
 
 def form_of(item: StoredItem) -> QuestionForm | None:
-    """Return the form of a question about two values of a relation; None for any other item."""
+    """Return the form of a question about two values of a relation or about single rows; None for any other item."""
+    if item.operation in _ROW_BY_ROW and item.is_question:
+        return QuestionForm(item.operation, "memories", "", "alone")
     if item.question != "which_is_right" or item.kind != "invalidate_rows":
         return None
     evidence = json.loads(item.evidence)

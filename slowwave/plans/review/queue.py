@@ -483,7 +483,7 @@ class AlikeQuestions:
     def asks(self) -> str:
         """Return the question about all of them."""
         if self.form:
-            return _later_values(self.form, len(self.items))
+            return _ask_of_form(self.form, len(self.items))
         return (
             f"{counted(len(self.items), 'open question')} of {self.of.operation} with a probability of at least {percent(self.least)}: "
             f"{HEADINGS[self.of.code]}"
@@ -500,6 +500,8 @@ class AlikeQuestions:
     @property
     def why(self) -> str:
         """Return why they are asked together."""
+        if self.form and self.form.direction == "alone":
+            return "They are one group because each of them is one whole memory that states nothing else."
         if self.form:
             return "They are one group because each pair gives one subject two values of this relation, and the dates say which is later."
         return "They ask the same about rows that one operation compared, and are at least as probable as the question that you chose."
@@ -508,6 +510,8 @@ class AlikeQuestions:
     def answers(self) -> tuple[tuple[Literal["yes", "no"], str, str], ...]:
         """Return the verdicts that can be given for all, each with its label and what follows from it."""
         again = "Nothing changes, and none of them is asked again while its rows say what they say."
+        if self.form and self.form.direction == "alone":
+            return ("yes", "They may leave", "Each of them leaves search and stays stored."), ("no", "They stay", again)
         if self.form:
             return (
                 ("yes", "The later ones hold", "Each later value stays, and each earlier one ends."),
@@ -515,11 +519,19 @@ class AlikeQuestions:
             )
         return ("yes", "Yes", "Each of them is done as it proposes."), ("no", "No", again)
 
+    @property
+    def checks(self) -> Mapping[str, str]:
+        """Return the label of each verdict on a single question of the sample."""
+        if self.form and self.form.direction == "alone":
+            return {"yes": "May leave", "no": "Stays"}
+        labels = {verdict: label for verdict, label, _ in self.answers}
+        return labels | ({"yes": "Holds"} if self.form else {})
+
 
 def alike(found: Queue, item: str, at_least: float | None = None) -> AlikeQuestions:
     """Return the open questions that can be answered together with ``item``.
 
-    Questions of a form in which a later value would end an earlier one are one group, whatever their probability. Others are those of the
+    Questions of a form that one answer may settle are one group, whatever their probability. Others are those of the
     same kind with at least a given probability; without ``at_least`` that of ``item``. Raises ``Refused`` if ``item`` is not pending.
     """
     of = next((w for w in found.items if w.id == item), None)
@@ -530,7 +542,8 @@ def alike(found: Queue, item: str, at_least: float | None = None) -> AlikeQuesti
     kind = (of.code, of.operation, of.form)
     same = [w for w in found.items if (w.code, w.operation, w.form) == kind and w.probability >= least]
     alike_ = tuple(sorted((w for w in same if w.state == "open"), key=lambda w: (w.probability, w.id)))
-    return AlikeQuestions(of, least, form, alike_, _counter_examples(found, form) if form else ())
+    others = _counter_examples(found, form) if form and form.direction == "later" else ()
+    return AlikeQuestions(of, least, form, alike_, others)
 
 
 def ask_about_group(plan: StoredPlan, drafts: Mapping[str, Draft], item: StoredItem) -> str:
@@ -543,10 +556,13 @@ def ask_about_group(plan: StoredPlan, drafts: Mapping[str, Draft], item: StoredI
         return ""
     open_ = (s for s in plan.items if s.status == "pending" and s.is_question and s.id not in drafts)
     count = sum(form_of(s) == form for s in open_)
-    return _later_values(form, count) if count >= FEWEST else ""
+    return _ask_of_form(form, count) if count >= FEWEST else ""
 
 
-def _later_values(form: QuestionForm, count: int) -> str:
+def _ask_of_form(form: QuestionForm, count: int) -> str:
+    if form.direction == "alone":
+        held = "memory is nothing" if count == 1 else "memories are nothing"
+        return f"{count:,} {held} but a greeting, thanks or a courtesy. {'May it' if count == 1 else 'May they'} leave search?"
     have, ones = ("has", "Does the later one hold?") if count == 1 else ("have", "Do the later ones hold?")
     noun = _NOUNS.get(form.table, "row")
     return f"{counted(count, noun)} of the form “{quotable(form.relation)}” {have} a later value. {ones}"

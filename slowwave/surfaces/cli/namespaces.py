@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json as json_values
-from typing import Annotated, Final
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -61,14 +63,28 @@ def show(namespace: Namespace, json: Json = False) -> None:
         row = connection.execute(_NAMESPACE, (namespace,)).fetchone()
         if row is None:
             raise unknown_namespace(connection, namespace)
-    shown = dict(zip(("namespace", "id", "read_only", "settings"), row, strict=True))
+    shown: dict[str, Any] = dict(zip(("namespace", "id", "read_only", "settings"), row, strict=True))
     if json:
         show_json(shown)
         return
     say(f"namespace: {row[0]}")
     say(f"id: {row[1]}")
     say(f"read-only: {'yes' if row[2] else 'no'}")
-    say(f"settings: {one_line(json_values.dumps(row[3], ensure_ascii=False), 10_000)}")
+    if shown["settings"]:
+        say("settings of its own, as `slowwave namespace set` takes them:")
+        for argument in _arguments(shown["settings"]):
+            say(f"  {one_line(argument, 10_000)}")
+    else:
+        say("settings of its own: none, so those of the store and the defaults hold")
+
+
+def _arguments(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yield the settings as arguments of ``slowwave namespace set``, quoted for a shell."""
+    for name, value in sorted(settings.items()):
+        if isinstance(value, dict) and value:
+            yield from _arguments(value, f"{prefix}{name}.")
+        else:
+            yield shlex.quote(f"{prefix}{name}={json_values.dumps(value, ensure_ascii=False)}")
 
 
 def change(

@@ -136,7 +136,7 @@ def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *
     from slowwave.plans.show import called
 
     state = "" if stored.status == "pending" else f" · {stored.status}"
-    say(f"{stored.id[:digits]}  {stored.probability:.3f}  {stored.operation} · {stored.risk} risk{state}")
+    say(f"{stored.id[:digits]}  {_odds(stored)}{stored.operation} · {stored.risk} risk{state}")
     _under(called(stored.item, names, stored.status), "", wide=wide)
 
 
@@ -147,7 +147,7 @@ def _print_decided(stored: StoredItem, names: Mapping[str, str], digits: int, *,
 
     item = stored.item
     state = "" if stored.status in ("pending", "deferred") else f"{stored.status}: "
-    head = f"{stored.id[:digits]}  {stored.probability:.3f}  "
+    head = f"{stored.id[:digits]}  {_odds(stored)}"
     about = one_line(f"{state}{called(item, names, stored.status)}", _LONGEST)
     width = None if wide else width_of(out)
     if find_outcome(item, names) is not None:
@@ -159,6 +159,11 @@ def _print_decided(stored: StoredItem, names: Mapping[str, str], digits: int, *,
     if width is not None and cell_len(line) > width:
         line = set_cell_size(line, width - 1).rstrip() + "…"
     out.print(Text(line))
+
+
+def _odds(stored: StoredItem) -> str:
+    """Return the probability that merged rows are one thing; other items have a score, which says nothing to a person."""
+    return f"{stored.probability:.3f}  " if stored.kind == "merge_rows" else ""
 
 
 def _under(text: str, style: str, *, wide: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -331,8 +332,11 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
     heads = card.heads
     if sides_of(stored) and heads == ("stays", "ends"):
         heads = ("This one", "The other one") if tie else ("This one: would stay", "The other one: would end")
+    asked, why = _split(card.question)
     return {
         "card": card,
+        "asked": asked,
+        "why": why,
         "heads": heads,
         "lead": "Nothing says which of the two is later, so nothing is proposed." if tie else _lead(card, stored),
         "odds": percent(card.probability) if stored.question in _WITH_ODDS else "",
@@ -341,10 +345,24 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
         "lines": [] if card.text else _lines(card.lines, rest),
         "writing": marked_lines(card.writing),
         "lost": marked_lines(card.lost),
+        "loses": "No search would find" if stored.kind == "set_state" else "What a text would no longer say",
         "steps": [_step(step) for step in card.steps],
         "noted": {name: value for name, value in card.evidence.items() if not sides_of(stored)},
         "notes": [note for note in card.notes if not sides_of(stored)],
     }
+
+
+def _split(question: str) -> tuple[str, str]:
+    """Return a question and the sentences after it; a question mark within a quotation ends nothing."""
+    at = next(
+        (
+            m.end()
+            for m in re.finditer(r"\?(?=\s)", question)
+            if question.count("“", 0, m.end()) == question.count("”", 0, m.end())
+        ),
+        0,
+    )
+    return (question[:at], question[at:].strip()) if at else (question, "")
 
 
 def _lead(card: Card, stored: StoredItem) -> str:

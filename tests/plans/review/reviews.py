@@ -158,3 +158,19 @@ def captains(store: Store, pairs: int, *, ties: int = 0, settings: dict[str, obj
     assert night.plan is not None
     with store.connect("reader") as connection:
         return read_plan(connection, night.plan.plan_hash)
+
+
+def courtesies(store: Store, count: int) -> None:
+    """Write thanks of an earlier year, which are small talk alone, and eight other memories."""
+    texts = [f"Thank you so much{'!' * n}" for n in range(1, count + 1)]
+    texts += [f"Room {100 + n} has {n} windows." for n in range(8)]
+    rows = {f"m{n:02}": (text, ago(300 - n)) for n, text in enumerate(texts)}
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": name, "kind": "episodic", "valid_from": start, "current_version_id": f"{name} v"}
+            for name, (_, start) in rows.items()
+        ],
+        memory_versions=[{"id": f"{name} v", "memory_id": name, "content": text} for name, (text, _) in rows.items()],
+    )

@@ -23,7 +23,7 @@ from slowwave.store.doctor import digest
 from slowwave.store.logins import Role
 from tests.memories import ago, ask, remember
 from tests.permitting import sign
-from tests.plans.review.reviews import CAPTAINS, SHIPS, captains
+from tests.plans.review.reviews import CAPTAINS, SHIPS, captains, courtesies
 from tests.snapshots import uid
 
 pytestmark = pytest.mark.slow
@@ -257,6 +257,31 @@ def test_budget_lists_the_questions_that_settle_most_and_a_group_once(store: Sto
     done = queue(plan, read_drafts(store, "acme", plan.plan_hash), budget=4)
     assert (sum(w.state == "open" for w in done.items), done.later) == (0, 3)
     assert {w.id for w in queue(plan, drafts).items} == {s.id for s in plan.items}, "nothing is lost"
+
+
+def test_small_talk_is_listed_as_one_question_whose_answer_archives_all_of_it(store: Store) -> None:
+    """A conversation has many courtesies, each of which was a card of its own. No command lets the newest win there."""
+    courtesies(store, 12)
+    before = digest(store, "acme")
+    night = run_night(store, "acme", ops="archive_small_talk")
+    assert night.plan is not None
+    plan = stored(store, night.plan.plan_hash)
+    listed = queue(plan, {}, budget=50)
+    assert [(w.members, listed.later) for w in listed.items] == [(12, 11)]
+    group = group_of(store, plan)
+    assert (len(group.items), group.counter_examples, newest_wins_command(store, plan, group)) == (12, (), "")
+    assert group.asks == ask_about_group(plan, {}, plan.items[0])
+    assert group.asks == "12 memories are nothing but a greeting, thanks or a courtesy. May they leave search?"
+    assert group.checks == {"yes": "May leave", "no": "Stays"}
+    answer_alike(store, plan, group, "yes", by="mara", checked=checked(group))
+    assert own(store, plan) == {w.id for w in group.items}
+    run = apply_approval(store, str(sign(store, "acme", plan.plan_hash, reviewer="mara").approval_id))
+    assert ask(store, "SELECT state, count(*) FROM memory.memories GROUP BY 1 ORDER BY 1") == [
+        ("active", 8),
+        ("archived", 12),
+    ]
+    undo_run(store, run.run_id)
+    assert digest(store, "acme") == before
 
 
 def test_questions_about_recalled_rows_come_earlier(store: Store) -> None:

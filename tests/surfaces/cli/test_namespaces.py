@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 from slowwave.store.connect import Store
@@ -37,6 +38,21 @@ def test_settings_are_set_checked_and_removed(store: Store, run: Run) -> None:
     assert {key: value for key, value in left.items() if key != "operations"} == before
     assert run("namespace", "set", "harbour", "--remove", "redact_text")[0] == 2
     assert run("namespace", "set", "nowhere", "enabled=false")[0] == 2
+
+
+def test_show_lists_each_setting_on_a_line_that_set_takes(store: Store, run: Run) -> None:
+    """A shell reads the lines of one namespace as arguments that give another one the same settings."""
+    for name in ("harbour", "island"):
+        toy(store, name)
+    given = ["redact_text=all", "operations.prune_edges.half_life_days=30", "operations.prune_edges.enabled=false"]
+    given.append('operations.resolve_conflicts.newest_wins=["has the owner\'s key"]')
+    assert run("namespace", "set", "harbour", *given)[0] == 0
+    lines = run("namespace", "show", "harbour")[1].splitlines()
+    own = [line for line in lines if line.startswith("  ")]
+    assert "  operations.prune_edges.half_life_days=30" in own
+    assert run("namespace", "set", "island", *shlex.split("\n".join(own)))[0] == 0
+    shown = [json.loads(run("namespace", "show", name, "--json")[1])["settings"] for name in ("harbour", "island")]
+    assert shown[0] == shown[1]
 
 
 def test_set_namespace_to_disabled_ends_its_nights(store: Store, run: Run) -> None:

@@ -12,6 +12,7 @@ from slowwave.surfaces.cli import session
 from tests.memories import ask, remember
 from tests.nights import new_world, write_a_plan
 from tests.surfaces.cli.conftest import Run
+from tests.toy import toy
 
 
 def test_a_line_a_namespace_at_eighty_columns(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,6 +62,22 @@ def test_status_names_the_reason_of_a_failed_night_and_the_missing_scheduler(sto
     out = run("status")[1]
     assert ("no scheduler seen" in out, "No schedule has" in out) == (False, False)
     assert re.search(r"acme +night failed .* in \d+ (h|min|s)", out)
+
+
+def test_request_that_matches_nothing_is_no_failed_night(store: Store, run: Run) -> None:
+    """A mistyped ``forget`` showed the night as failed in its place; plans of requests do not count as the last night either."""
+    toy(store, "harbour")
+    run("night", "harbour")
+    (before,) = json.loads(run("status", "--json")[1])
+    code, _, err = run("forget", "harbour", "--match", "Nobody Xyz")
+    assert (code, "No stored row matches --match" in err) == (2, True)
+    assert run("forget", "harbour", "--match", "Mara Olsen")[0] == 0
+    (after,) = json.loads(run("status", "--json")[1])
+    for name in ("last_night", "last_failure", "word"):
+        assert after[name] == before[name], name
+    assert ask(store, "SELECT state FROM night.runs WHERE mode = 'plan' AND state IN ('crashed', 'cancelled')") == [
+        ("cancelled",)
+    ]
 
 
 def test_runs_list_shows_the_outcome_of_runs(store: Store, run: Run) -> None:

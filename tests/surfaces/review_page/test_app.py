@@ -25,7 +25,7 @@ from slowwave.surfaces.review_page.desk import Desk
 from slowwave.surfaces.review_page.guard import Entrance, entrance_of
 from tests.memories import ask
 from tests.night.test_answers import LIVE, sides, towns
-from tests.plans.review.reviews import captains
+from tests.plans.review.reviews import captains, courtesies
 from tests.surfaces.review_page.conftest import ORIGIN, Browser, form_token
 from tests.surfaces.review_page.planted import LONG, REORDERED, SCRIPT, SLUG, plant
 
@@ -310,6 +310,18 @@ def test_page_lists_the_questions_of_a_night_and_the_rest_on_demand(store: Store
     assert listed(f"{path}?all=1") == listed(f"{path}?text=captain") == everything
     hidden = min(everything - first)
     assert f'name="item" value="{hidden}"' in browser.get(f"{path}?item={hidden}").text
+
+
+def test_heading_of_a_card_is_the_question_and_the_reason_follows(store: Store, browser: Browser) -> None:
+    courtesies(store, 1)
+    night = run_night(store, "acme", ops="archive_small_talk")
+    assert night.plan is not None
+    (item,) = night.plan.items
+    card = browser.get(f"/plans/{night.plan.plan_hash}/items/{item.id}").text
+    assert plain(re.findall(r'<h2 id="asked">(.*?)</h2>', card)[0]) == "Should searches stop returning this?"
+    (why,) = re.findall(r'<p class="lead">(.*?)</p>', card)
+    assert "16 of 33 measured cases: too few to decide without you." in plain(why)
+    assert "No search would find" in plain(card)
 
 
 def test_answer_to_all_of_a_kind_seals_the_questions_that_follow_and_a_note_changes_none(

@@ -60,5 +60,9 @@ def test_marks_of_a_changed_text_become_elements_and_memory_cannot_forge_them() 
         assert "</code>" not in marked(text), text
     line = reworded_line("Pay {+nothing+} on [-Monday-].", "Pay {+nothing+} on [-Friday-].")
     assert re.findall(r"<(ins|del)>(.*?)</", marked(line)) == [("del", "Monday"), ("ins", "Friday")]
+    cut = reworded_line(
+        "He is tired on Friday. Then he rested, and slept…", "He is tired on Friday (2023-05-05). Then he res…"
+    )
+    assert cut == "He is tired on Friday{+ (2023-05-05)+}. Then he …"
     (lost,) = lost_lines(losses("Rui [-sings-] now and here.", "Rui [-sings-] now and there."))
     assert "sings" not in "".join(re.findall(r"<del>.*?</del>", marked(lost)))
