@@ -30,7 +30,7 @@ from slowwave.plans.report import Finding
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.keys import keys
-from slowwave.text.sameness import read
+from slowwave.text.sameness import Reading, read
 from slowwave.text.subjects import are_about_others, are_of_others
 
 Label = Literal["same", "changed", "both", "unrelated"]
@@ -43,6 +43,9 @@ MAX_TOKENS: Final = 300
 
 FLOOR: Final = 0.4
 """Cosine of pairs that models compare: with the contextual model 91 % of the changes of ``changed_facts.toml`` reach it, 63 % reach .58."""
+
+MOST_READ: Final = 5_000
+"""Nearest pairs of a night that are parsed, besides those that have a label: a second of CPU."""
 
 SCORE: Final = "contradiction"
 """Evidence of a pair: the probability that a local model of inference gives to a contradiction."""
@@ -105,7 +108,7 @@ def judge_pairs(
     known = _labels(snapshot)
     if not judges and not scorer and not any(label == "changed" for label, _ in known.values()):
         return LabelledPairs()
-    candidates, rows = find_candidates(snapshot, found)
+    candidates, rows = find_candidates(snapshot, found, MOST_READ + len(known))
     counts, findings, changed = Counter[str](), list[Finding](), list[Conflict]()
     fresh: list[Conflict] = []
     for pair in candidates:
@@ -161,9 +164,9 @@ def judge_pairs(
 
 
 def find_candidates(
-    snapshot: Snapshot, found: Sequence[Conflict]
+    snapshot: Snapshot, found: Sequence[Conflict], most: int = MOST_READ
 ) -> tuple[list[Conflict], Mapping[str, Mapping[str, Any]]]:
-    """Return pairs of near statements that no rule in ``found`` decides, the nearest first, with the row of each id.
+    """Return those of the ``most`` nearest pairs that no rule in ``found`` decides, the nearest first, with the row of each id.
 
     Both are short lasting statements of one kind, scope, subject, author and audience whose valid times overlap. Questions and statements
     about different people or things are left out, as the rules leave them out.
@@ -182,7 +185,8 @@ def find_candidates(
     rows = StatementRows.fold(memories, pack(block, codes(keys(memories["text"]))[0], codes(memories["pinned"])[0]))
     places = vectors.rows_of(memories["id"].combine_chunks())
     i, j, cosine = near_pairs(rows, vectors.matrix, places, block, np.arange(len(rows)), FLOOR)
-    kept = rows.overlap(i, j)
+    kept = np.flatnonzero(rows.overlap(i, j))
+    kept = kept[np.argsort(-np.nan_to_num(cosine[kept]), kind="stable")][:most]
     i, j, cosine = i[kept], j[kept], cosine[kept]
     settled = {(x, y) for c in found if c.table == TABLE for x in (c.a, *c.also_a) for y in (c.b, *c.also_b)}
     ids = rows.table["id"].take(pa.array(rows.first)).to_pylist()
@@ -222,9 +226,14 @@ def _share_words(pair: Conflict, rows: Mapping[str, Mapping[str, Any]]) -> bool:
 
 def _comparable(one: str, two: str) -> bool:
     a, b = read(one), read(two)
-    if a.question or b.question or set(a.persons) != set(b.persons):
+    if a.question or b.question or set(a.persons) != set(b.persons) or _wording(a) == _wording(b):
         return False
     return not (are_of_others(one, two) or are_about_others(one, two))
+
+
+def _wording(text: Reading) -> tuple[object, ...]:
+    """Return what a text states without its grammar: duplicates that need no model have the same."""
+    return text.words, text.turns, text.figures, text.denials
 
 
 def _prompt(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from slowwave.changes.simulate import simulate
 from slowwave.models.cross_encoder import NliModel
 from slowwave.models.endpoint import EndpointChat
 from slowwave.models.panel import Budget, PanelReply
-from slowwave.night.night import read_inputs
+from slowwave.night.night import read_inputs, run_night
 from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.operations.conflicts.find import find_conflicts
 from slowwave.operations.conflicts.judged import agreed, find_candidates
@@ -25,7 +25,7 @@ from slowwave.plans.items import Decision
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 from tests.endpoints import Server, completion
-from tests.memories import remember
+from tests.memories import ago, ask, remember, unit
 from tests.models.tiny_onnx import write_model
 from tests.operations.conflicts.test_memories import memory, world
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
@@ -198,12 +198,21 @@ def test_spent_budget_leaves_pairs_for_another_night(endpoint: Endpoint) -> None
     [
         ("Mara commutes by bike through the park.", "Does Mara take the tram to the office?"),
         ("Mara's office has a canteen on the roof.", "Jonas's office has a canteen in the cellar."),
+        ("The office has a canteen on the roof.", "The office has the canteen on a roof!"),
     ],
 )
 def test_vetoes_of_the_rules_hold_for_candidates(early: str, late: str) -> None:
-    """Questions, and statements about others, are not shown to a model."""
+    """Questions, statements about others and equal wordings are not shown to a model."""
     assert find_candidates(pair().snapshot, ())[0]
     assert not find_candidates(pair(early, late).snapshot, ())[0]
+
+
+def test_only_the_nearest_pairs_are_parsed() -> None:
+    """A night of many memories costs no more than its nearest pairs."""
+    near = world(memory("a", EARLY), memory("b", LATE, 30), memory("c", "Mara keeps two cats at home.", 5))
+    (nearest,) = find_candidates(near, (), 1)[0]
+    assert {nearest.a, nearest.b} == {uid("a"), uid("c")}
+    assert len(find_candidates(near, ())[0]) == 3
 
 
 def test_memories_of_other_audiences_and_events_are_no_candidates() -> None:
@@ -331,3 +340,44 @@ def test_local_model_is_that_of_the_settings(store: Store, tmp_path: Path, monke
     assert read_inputs(store, snapshot, {}).nli is None
     monkeypatch.setenv("SLOWWAVE_NLI_MODEL", folder)
     assert read_inputs(store, snapshot, {}).nli == NliModel(folder)
+
+
+@pytest.mark.parametrize("label", ["changed", "both"])
+def test_whole_nights_keep_the_label_in_the_ledger(
+    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, label: str
+) -> None:
+    """From the variables to the plan: one question, which no plan applies; the next night asks no model and makes the same question."""
+    endpoint.models = dict.fromkeys(endpoint.models, labels(label))
+    monkeypatch.setenv("SLOWWAVE_JUDGE_ENDPOINT", endpoint.server.url)
+    monkeypatch.setenv("SLOWWAVE_JUDGE_MODELS", '["first", "second"]')
+    near = {"kind": "semantic", "subject": "Mara", "scope": "s"}
+    remember(
+        store,
+        "ns",
+        memories=[
+            {"id": "early", **near, "current_version_id": "v1", "recorded_at": ago(90)},
+            {"id": "late", **near, "current_version_id": "v2", "recorded_at": ago(10)},
+        ],
+        memory_versions=[
+            {"id": "v1", "memory_id": "early", "content": EARLY},
+            {"id": "v2", "memory_id": "late", "content": LATE},
+        ],
+        memory_vectors=[{"id": "early", "vector": unit(1)}, {"id": "late", "vector": unit(1, 0.5)}],
+    )
+    asked = [
+        [
+            (item.decision, item.mutation.rows[0].id, item.evidence["quoted"])
+            for item in run_night(store, "ns", ops="contradictions,resolve_conflicts", force=True).plan.items
+        ]
+        for _ in range(2)
+    ]
+    assert (
+        asked[0]
+        == asked[1]
+        == ([(Decision.REVIEW, uid("early"), {"stays": LATE, "ends": EARLY})] if label == "changed" else [])
+    )
+    assert len(endpoint.server.requests) == 2
+    resolution = "detected" if label == "changed" else "kept"
+    assert ask(store, "SELECT resolution FROM night.conflicts") == [(resolution,)]
+    spent = ask(store, "SELECT sum(input_tokens + output_tokens) FROM night.llm_usage")
+    assert spent == [(200,)]
