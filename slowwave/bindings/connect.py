@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -123,14 +124,16 @@ def _note(store: Store, of: ConnectedStore, scope: Scope | None) -> int:
 
 
 def _signs(connection: Connection, of: ConnectedStore, scope: Scope | None) -> dict[str | None, str]:
-    """Return the sign of the rows of each namespace, by the name of the namespace in the store."""
+    """Return the sign of the rows and of the binding of each namespace, by the name of the namespace in the store."""
+    read_by = repr((of.kind, sorted(of.parameters.items()), of.own_text, of.embedding_model))
+    digest = hashlib.sha256(read_by.encode()).hexdigest()[:16]
     signs: dict[str | None, str] = {}
     for bound in of.binding.tables.values():
         if bound.parent and bound not in of.binding.children(bound.parent.table):
             continue  # rows that are taken along depend on other rows, and an archive holds retired ones
         columns = connection.execute(_COLUMNS, (bound.schema, bound.table)).fetchall()
         for native, sign in connection.execute(_sign(of, bound, columns, scope)).fetchall():
-            signs[_name(native)] = f"{signs.get(_name(native), '')}{bound.name}={sign};"
+            signs[_name(native)] = f"{signs.get(_name(native), f'binding={digest};')}{bound.name}={sign};"
     return signs
 
 

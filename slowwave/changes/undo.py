@@ -274,8 +274,9 @@ def _refuse_blocked(
         more = f"; and {len(blocked) - 10} more" if len(blocked) > 10 else ""
         items = tuple(sorted({item for _, _, _, item in blocked}))
         raise UndoBlocked(
-            f"Later changes stand on {len(blocked)} cells or rows of {counted(len(items), 'item')} of this run, so nothing was undone: "
-            f"{shown}{more}. Undo the later run first, or undo all the others with --leave-changed.",
+            f"{counted(len(items), 'item')} of this run {'was' if len(items) == 1 else 'were'} changed later, so nothing was undone. Undo "
+            "the later run first, restore what was changed, or leave these items out: `slowwave undo "
+            f"{parameters['source']} --leave-changed`. Changed: {shown}{more}.",
             tuple(dict.fromkeys(row for _, row, _, _ in sorted(blocked)))[:10],
             items,
         )

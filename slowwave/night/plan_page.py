@@ -122,7 +122,11 @@ class PlanPage:
         match self.state:
             case "awaiting_approval" | "partly_approved":
                 policy = "The namespace's policy approved low-risk items of this plan. "
-                before = f" {self.carried_items:,} of them were asked before." if self.carried_items else ""
+                before = (
+                    f" {self.carried_items:,} of them {'was' if self.carried_items == 1 else 'were'} asked before."
+                    if self.carried_items
+                    else ""
+                )
                 return (
                     f"{policy if self.state == 'partly_approved' else ''}**{decided} and {asked} wait for approval**, "
                     f"for {counted(self.expiry_days, 'day')}.{before}"

@@ -114,7 +114,7 @@ class ConvergenceProbe:
             return f"A second night after this plan plans nothing new.{later}"
         new = Counter(r.operation for r in self.remaining if r.why == "new")
         operations = ", ".join(f"{n:,} of {operation}" for operation, n in sorted(new.items()))
-        return f"A second night after this plan would plan {self.items:,} new items: {operations}.{later}"
+        return f"A second night after this plan would plan {counted(self.items, 'new item')}: {operations}.{later}"
 
 
 def convergence_probe(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pkgutil import resolve_name
@@ -20,9 +21,11 @@ from slowwave.models.panel import Budget
 from slowwave.plans.items import Item
 from slowwave.plans.permitted import Permit
 from slowwave.plans.report import Finding, Report
-from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.memories import active_memories, english_only, languages_of_memories
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.settings import Settings
+from slowwave.text.languages import describe_languages
+from slowwave.text.tokens import counted
 
 if TYPE_CHECKING:
     from slowwave.matching.evidence import WeightsByType
@@ -164,6 +167,24 @@ def with_coverage(report: Report, compares: Compares | None, snapshot: Snapshot)
     )
 
 
+def with_languages(report: Report, operation: Operation[Any], snapshot: Snapshot) -> Report:
+    """Add to the report of an operation for English how many active memories in other languages it did not read."""
+    if not operation.english or report.skipped:
+        return report
+    other = Counter(filter(None, languages_of_memories(snapshot)))
+    if not other:
+        return report
+    unread = f"{counted(other.total(), 'memory')} in other languages ({describe_languages(other)})"
+    return replace(
+        report,
+        numbers={**report.numbers, "memories in other languages": other.total()},
+        findings=(
+            *report.findings,
+            Finding(f"Its rules are written for English, so it did not read {unread}.", coverage=True),
+        ),
+    )
+
+
 def compared_no_vectors(report: Report) -> bool:
     """Return whether an operation that compares memories by vectors had none, even if it ran by other means."""
     return report.numbers.get("memories with a vector", 1) == 0
@@ -209,7 +230,8 @@ class Operation(Generic[Result]):
     is imported at the first call. ``description`` is what operators read; its first line is the summary. ``reads`` names the tables and
     vector tables of the snapshot, ``models`` the SQL models whose results it receives; it receives no others. ``after`` names operations
     of its kind that come before it (for planners: that the sealer prefers if two items collide); None places it after all operations that
-    declare a position.
+    declare a position. ``english`` is whether its rules are written for English: memories in other languages are then missing from the
+    snapshot that it receives, and its report counts them.
 
     ``switch`` is whether it is part of a night for which no one names operations, if the settings do not say; ``options`` is the model of
     its other settings (``Settings.options``). A ``weekly`` operation is part of the weekly night whatever its switch is. ``permits`` is all
@@ -229,6 +251,7 @@ class Operation(Generic[Result]):
     after: tuple[str, ...] | None = None
     switch: bool = True
     weekly: bool = False
+    english: bool = False
     permits: tuple[Permit, ...] = ()
     compares: Compares | None = None
     options: type[BaseModel] | None = None
@@ -244,7 +267,8 @@ class Operation(Generic[Result]):
 
     def __call__(self, inputs: Inputs) -> Result:
         """Run the function with only the data that it declares to read."""
-        return self.load()(inputs.only(self.reads, self.models))
+        given = inputs.only(self.reads, self.models)
+        return self.load()(replace(given, snapshot=english_only(given.snapshot)) if self.english else given)
 
     def load(self) -> Callable[[Inputs], Result]:
         """Return the function; import it if it is not imported yet."""
@@ -286,6 +310,7 @@ class Declared(TypedDict, total=False):
     after: tuple[str, ...] | None
     switch: bool
     weekly: bool
+    english: bool
     compares: Compares | None
     options: type[BaseModel] | None
     columns: tuple[str, ...]

@@ -15,7 +15,17 @@ from types import ModuleType
 from typing import Any, Final, Generic
 
 from slowwave.errors import DreamForbiddenOpError, Refused, SettingsError, UnknownName
-from slowwave.operations.operation import BUDGET_SPENT, Inputs, Kind, Operation, Proposal, Result, blind, with_coverage
+from slowwave.operations.operation import (
+    BUDGET_SPENT,
+    Inputs,
+    Kind,
+    Operation,
+    Proposal,
+    Result,
+    blind,
+    with_coverage,
+    with_languages,
+)
 from slowwave.plans.permitted import Permits
 from slowwave.plans.report import Report
 from slowwave.store.settings import Settings
@@ -232,7 +242,8 @@ def run_audit(audit: Operation[Report], inputs: Inputs, ops: Collection[str] | N
         return report
     audit.load()  # so that the time of the report does not include the import
     began, clock = datetime.now(UTC), time.perf_counter()
-    report = _quotable(with_coverage(audit(inputs), audit.compares, inputs.snapshot))
+    report = with_languages(with_coverage(audit(inputs), audit.compares, inputs.snapshot), audit, inputs.snapshot)
+    report = _quotable(report)
     return replace(report, operation=audit.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
 
 
@@ -245,7 +256,8 @@ def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[st
     planner.load()
     began, clock, refused = datetime.now(UTC), time.perf_counter(), inputs.budget.refused
     proposal = planner(replace(inputs, ops=ops))
-    report = _quotable(with_coverage(proposal.report, planner.compares, inputs.snapshot))
+    report = with_coverage(proposal.report, planner.compares, inputs.snapshot)
+    report = _quotable(with_languages(report, planner, inputs.snapshot))
     report = replace(report, operation=planner.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
     if missed := inputs.budget.refused - refused:
         report = replace(report, numbers={**report.numbers, BUDGET_SPENT: missed})

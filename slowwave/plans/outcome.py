@@ -16,7 +16,7 @@ from typing import Final, Literal
 from slowwave.changes.cells import Cell, Insert, Value, inserted_id
 from slowwave.changes.mutation import Mutation
 from slowwave.plans.items import Item
-from slowwave.plans.questions import NO_SIDE, REASONS, SAME
+from slowwave.plans.questions import NO_SIDE, SAME, reason_in_words
 from slowwave.text.quotation import quotable
 from slowwave.text.tokens import fold
 
@@ -332,9 +332,8 @@ def _columns_seen(mutation: Mutation) -> dict[str, str]:
 def _reason(evidence: Mapping[str, object]) -> str:
     if ended_by := evidence.get("ended_by"):
         return f"“{str(quotable(str(ended_by)))[:LONGEST]}” replaces it and is replaced in turn"
-    reason = evidence.get("reason")
-    if isinstance(reason, str) and reason in REASONS:
-        return f"they {REASONS[reason]}"
+    if words := reason_in_words(evidence):
+        return f"they {words}"
     if "earlier" in evidence and "later" in evidence:
         return "the later one begins then"
     return "another memory states the same" if "told_by" in evidence else ""

@@ -50,6 +50,18 @@ REASONS: Final[Mapping[str, str]] = {
 }
 """Reason → what two rows do, in words."""
 
+JUDGED: Final = "judged"
+"""Rule of the pairs that models label and no other rule finds."""
+
+WEAK_RULES: Final = frozenset(("frame", "aligned", "denial", "preference", JUDGED))
+"""Rules whose conflicts only a person decides, or a relation that the namespace names in ``newest_wins``."""
+
+_PERHAPS: Final[Mapping[str, str]] = {
+    "object": "give different values, and perhaps both are true",
+    "polarity": "seem to exclude each other, and perhaps both are true",
+}
+"""The same for conflicts that a weak or doubtful rule found."""
+
 NO_SIDE: Final = "though nothing says which of the two is later"
 """Clause of a proposal that takes a side without a reason; people are shown both sides instead."""
 
@@ -198,6 +210,15 @@ def asks_which(item: Item) -> bool:
     return "winner_id" in evidence or ("earlier" in evidence and "later" in evidence)
 
 
+def reason_in_words(evidence: Mapping[str, object]) -> str:
+    """Return what the two rows of a conflict do, in words; empty if the evidence has no reason of a conflict."""
+    reason, found = evidence.get("reason"), evidence.get("conflict")
+    if not isinstance(reason, str):
+        return ""
+    is_weak = isinstance(found, Mapping) and (found.get("rule") in WEAK_RULES or found.get("doubtful"))
+    return (is_weak and _PERHAPS.get(reason)) or REASONS.get(reason, "")
+
+
 def in_doubt(item: Item) -> str:
     """Return a sentence on why the planner was in doubt, or an empty string.
 
@@ -206,7 +227,8 @@ def in_doubt(item: Item) -> str:
     reason = item.evidence.get("reason")
     if not isinstance(reason, str):
         return ""
-    return f"They {REASONS[reason]}." if reason in REASONS and "winner_id" in item.evidence else reason
+    words = reason_in_words(item.evidence) if "winner_id" in item.evidence else ""
+    return f"They {words}." if words else reason
 
 
 def losses(item: Item, lost: Sequence[tuple[str, str]]) -> str:

@@ -12,7 +12,7 @@ from slowwave.changes.mutation import ERASURES, Mutation, Row
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import NO_NAMES, ItemOutcome, find_outcome, instant, seen_words
 from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, plain_name, question
-from slowwave.plans.show import changes, foreign_end, state_change
+from slowwave.plans.show import changes, foreign_end, rewordings, state_change
 from slowwave.plans.waterfall import Step, one_in, percent, steps
 from slowwave.plans.writings import KINDS, NO_UNDO, about, writing
 from slowwave.text.quotation import quotable
@@ -60,7 +60,7 @@ _STAYS: Final = "stays"
 _ENDS: Final = "ends"
 _MERGED: Final = "is merged into it"
 _SHOWN: Final = frozenset(
-    ("winner", "loser", "later", "earlier", "ended_by", "winner_id", "equal", "reason", "why", "seen")
+    ("winner", "loser", "later", "earlier", "ended_by", "winner_id", "equal", "reason", "why", "seen", "recorded_at")
 )
 """Evidence that is a hash, or that the rows, the sentence and the notes of an item with two sides show already."""
 _POSITIONS: Final = frozenset(("found", "findings", "characters", "source_chunks", "policy"))
@@ -139,7 +139,7 @@ def why(
     sides = find_outcome(
         item, {**names, **{row: str(quotable(text)) for row, text in versions.items() if text}}, status
     )
-    rows = tuple(_rows(item, sides))
+    rows = tuple(_reworded(item, texts or {})) or tuple(_rows(item, sides))
     shown = _SHOWN if sides and any(row.role == _ENDS for row in rows) else frozenset[str]()
     lost, only = _lost(item, probes or {})
     asks = question(item, lost, only=only) if item.is_question else None
@@ -318,7 +318,7 @@ def _rows(item: Item, sides: ItemOutcome | None) -> Iterator[SeenRow]:
             role = _STAYS if n == 0 else _MERGED if len(mutation.absorb) == 1 else f"{_MERGED} ({n})"
             yield SeenRow(role, fields)
         return
-    if sides and (compared := tuple(_compared(mutation, sides))):
+    if sides and (compared := tuple(_compared(item, sides))):
         yield from compared
         return
     by_row: dict[str, dict[str, str]] = {
@@ -330,14 +330,30 @@ def _rows(item: Item, sides: ItemOutcome | None) -> Iterator[SeenRow]:
         yield SeenRow(id_[:8], fields)
 
 
-def _compared(mutation: Mutation, sides: ItemOutcome) -> Iterator[SeenRow]:
+def _reworded(item: Item, texts: Mapping[str, str]) -> Iterator[SeenRow]:
+    """Yield the text of a memory now and its new text, if the item changes nothing else."""
+    if item.mutation.kind != "new_version":
+        return
+    for one in rewordings(item):
+        before, after = texts.get(one.version), str(quotable(one.text))
+        if not before:  # of a connected store, whose texts are read only by nights
+            before, after = (str(quotable(str(item.evidence.get(name) or ""))) for name in ("before", "after"))
+        yield SeenRow("now", {"says": before, "written on": instant(str(item.evidence.get("said_on") or ""))})
+        yield SeenRow("afterwards", {"says": after})
+
+
+def _compared(item: Item, sides: ItemOutcome) -> Iterator[SeenRow]:
     """Yield the row that stays and the row that ends, with what the plan saw of both, if there is one of each."""
+    mutation = item.mutation
     if mutation.kind != "invalidate_rows" or len(sides.stays) != 1 or len(sides.ends) != 1 or not sides.stays[0].id:
         return
     for role, row in ((_STAYS, sides.stays[0]), (_ENDS, sides.ends[0])):
         cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
         seen = {c.column: _text(value) for c, value in cells if (c.table, c.row) == (mutation.table, row.id)}
-        yield SeenRow(role, {"says": row.text, **{c: instant(seen[c]) for c in _WEIGHED if seen.get(c)}})
+        recorded = item.evidence.get("recorded_at")
+        at = recorded.get(role) if isinstance(recorded, Mapping) else None
+        shown = {"says": row.text, **{c: instant(seen[c]) for c in _WEIGHED if seen.get(c)}}
+        yield SeenRow(role, shown | ({"recorded": instant(str(at))} if at else {}))
 
 
 def _seen(mutation: Mutation, id_: str) -> dict[str, str]:

@@ -15,12 +15,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from slowwave.errors import SettingsError
-from slowwave.snapshots.memories import active_memories, attributes
+from slowwave.snapshots.memories import active_memories, attributes, languages_of_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.date_phrases import HINT
 from slowwave.text.dates import absolutize, local_day
+from slowwave.text.foreign_dates import DATED_LANGUAGES
 from slowwave.text.keys import keys
+from slowwave.text.languages import languages
 from slowwave.text.prefilter import matching
 from slowwave.text.screening import redact
 from slowwave.text.small_talk import LONGEST, is_small_talk, without_small_talk
@@ -318,7 +320,7 @@ class DatedMemory:
     """One memory with a date.
 
     ``id`` and ``text`` are those of the memory, ``recorded`` is its start, ``zone`` (IANA) its author's time zone, and ``day`` the day of
-    that instant there.
+    that instant there. ``language`` is the code of its text's language, empty for English.
     """
 
     id: str
@@ -328,6 +330,7 @@ class DatedMemory:
     day: date
     pinned: bool
     attributes: Mapping[str, object]
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +342,7 @@ class DatedMemories:
 
 
 def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
-    """Return the active memories whose text has a word that every relative date has.
+    """Return the active memories whose text has a word that every relative date has, and those in languages whose dates are found.
 
     Cost: a pass over the texts, without Python for most. Raises ``SettingsError`` if ``dates_zone`` is not a time zone.
     """
@@ -349,7 +352,12 @@ def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
         )
     live = active_memories(snapshot)
     numbers = {"active memories": len(live)}
-    hinted = live.filter(matching(live["text"], HINT))
+    language = pa.array(languages_of_memories(snapshot), pa.string())
+    live = live.append_column("language", language)
+    english, dated_language = pc.equal(language, ""), pc.is_in(language, value_set=pa.array(DATED_LANGUAGES))
+    if unread := pc.sum(pc.invert(pc.or_(english, dated_language)), min_count=0).as_py():
+        numbers["in languages whose dates are not read"] = unread
+    hinted = live.filter(pc.or_(pc.and_(english, matching(live["text"], HINT)), dated_language))
     numbers["with a word of time"] = len(hinted)
     dated = hinted.filter(pc.is_valid(hinted["valid_from"]))
     numbers["of these without a start"] = len(hinted) - len(dated)
@@ -357,7 +365,7 @@ def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
     numbers["of these summaries"] = len(dated) - len(own)
     short = own.filter(pc.less_equal(pc.utf8_length(own["text"]), LONGEST_RELATIVE_DATES))
     numbers["of these too long"] = len(own) - len(short)
-    columns = ("id", "text", "valid_from", "pinned", "attributes")
+    columns = ("id", "text", "valid_from", "pinned", "attributes", "language")
     found: list[DatedMemory] = []
     unknown = 0
     for row in short.select(columns).to_pylist():
@@ -365,7 +373,8 @@ def candidates(snapshot: Snapshot, settings: Settings) -> DatedMemories:
         zone = _zone(more, settings)
         unknown += bool(more.get("timezone")) and zone != more["timezone"]
         day = local_day(row["valid_from"], zone)
-        found.append(DatedMemory(row["id"], row["text"], row["valid_from"], zone, day, row["pinned"], more))
+        dated_row = (row["id"], row["text"], row["valid_from"], zone, day, row["pinned"], more, row["language"])
+        found.append(DatedMemory(*dated_row))
     numbers["with a time zone that is not known"] = unknown
     return DatedMemories(tuple(found), numbers)
 
@@ -377,15 +386,20 @@ def as_meant(memories: pa.Table, wanted: NDArray[np.bool_], settings: Settings) 
     ``absolutize`` for the wanted texts that have a word of time.
     """
     texts = memories["text"].combine_chunks()
-    hinted = pc.and_(matching(texts, HINT), pc.less_equal(pc.utf8_length(texts), LONGEST_RELATIVE_DATES))
     own = pc.and_(pc.is_valid(memories["valid_from"]), pc.not_equal(memories["kind"], _SUMMARY)).combine_chunks()
-    read = wanted & pc.and_(hinted, own).to_numpy(zero_copy_only=False).astype(bool)
+    own = pc.and_(own, pc.less_equal(pc.utf8_length(texts), LONGEST_RELATIVE_DATES))
+    read = wanted & own.to_numpy(zero_copy_only=False).astype(bool)
+    language = np.full(len(texts), "", object)
+    language[read] = languages(texts.filter(pa.array(read)))
+    read &= np.isin(language, DATED_LANGUAGES) | matching(texts, HINT).to_numpy(zero_copy_only=False).astype(bool)
     if not read.any():
         return texts
     rows = memories.filter(pa.array(read)).select(("text", "valid_from", "attributes")).to_pylist()
     dated_texts = [
-        absolutize(r["text"], r["valid_from"], zone=_zone(attributes(r["attributes"]), settings), idle=False).text
-        for r in rows
+        absolutize(
+            r["text"], r["valid_from"], zone=_zone(attributes(r["attributes"]), settings), idle=False, language=code
+        ).text
+        for r, code in zip(rows, language[read].tolist(), strict=True)
     ]
     return pc.replace_with_mask(texts, pa.array(read), pa.array(dated_texts, pa.large_string()))
 

@@ -551,7 +551,7 @@ class FolderFollower:
         """Return the refusal with the files and lines of the blocks that a person changed since."""
         if not (places := places_of(store, problem.rows)):
             return problem
-        return UndoBlocked(f"{problem} In the files: {'; '.join(places)}.", problem.rows, problem.items)
+        return UndoBlocked(f"Changed in the files: {'; '.join(places)}. {problem}", problem.rows, problem.items)
 
 
 # The differences between folders that are edited in place and their last reading: by names, sizes and times, without reading a file.

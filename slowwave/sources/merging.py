@@ -259,7 +259,15 @@ def nearest(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> list[Block
 
 
 def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:
-    """Match the rows of a file, in their order, with its present segments."""
+    """Match the rows of a file, in their order, with its present segments.
+
+    A new segment with the text of a row that left the file brings that row back: a plan wrote it, and an undo can reach it again.
+    """
+    absent: dict[str, list[BlockRow]] = {}
+    for row in rows:
+        if row.kind == "left":
+            absent.setdefault(row.body, []).append(row)
+    back: set[str] = set()
     shown = [row for row in rows if row.said]
     behind: dict[str, list[BlockRow]] = {}
     before = ""
@@ -274,13 +282,16 @@ def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:
         kept = row_part is not None and segment_part is not None
         row = None if row_part is None else shown[row_part]
         if segment_part is not None:
-            parts.append((row if kept else None, segments[segment_part]))
+            segment = segments[segment_part]
+            again = absent[segment.body].pop(0) if not kept and segment.block and absent.get(segment.body) else None
+            back |= {again.id} if again else set()
+            parts.append((row if kept else again, segment))
         if row is not None:
             if not kept:
                 parts.append((row, None))
                 ended.append(row)
             parts += [(other, None) for other in behind.get(row.id, ())]
-    return Merged(tuple(parts), tuple(ended))
+    return Merged(tuple(p for p in parts if p[1] is not None or p[0] is None or p[0].id not in back), tuple(ended))
 
 
 def _opcodes(before: Sequence[str], now: Sequence[str]) -> list[tuple[int | None, int | None]]:

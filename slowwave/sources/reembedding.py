@@ -11,14 +11,17 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final, LiteralString
 
 import psycopg
+import pyarrow as pa
 from psycopg import sql
 from sqlalchemy import Table
 
 from slowwave.errors import Refused
 from slowwave.models.embedder import Embedder, entity_text, passage_text
+from slowwave.models.embedding_models import MINILM_MODEL, STATIC_MODEL
 from slowwave.sources.loading import LoadedVectors, refuse_read_only, vector_rows
 from slowwave.store import tables
 from slowwave.store.connect import Store
@@ -26,6 +29,7 @@ from slowwave.store.doctor import Diagnosis
 from slowwave.store.load import load_rows
 from slowwave.store.namespaces import namespace_id, namespace_settings, refuse_connected
 from slowwave.store.settings import Settings
+from slowwave.text.languages import describe_languages, languages
 
 Progress = Callable[[int, int], None]
 
@@ -53,6 +57,19 @@ WHERE r.speaker IS NOT NULL AND w.speaker IS DISTINCT FROM r.speaker AND r.inval
   AND NOT EXISTS (SELECT 1 FROM night.store_namespaces s WHERE s.namespace_id = n.id)
 GROUP BY n.slug, w.model ORDER BY n.slug
 """
+_SAMPLES: Final = """
+SELECT n.slug, t.content FROM memory.namespaces n CROSS JOIN LATERAL (
+  (SELECT v.content FROM memory.memories r JOIN memory.memory_versions v ON v.id = r.current_version_id
+   WHERE r.namespace_id = n.id AND r.invalidated_at IS NULL AND r.state = 'active' ORDER BY r.id LIMIT %(most)s)
+  UNION ALL
+  (SELECT r.content FROM memory.chunks r WHERE r.namespace_id = n.id AND r.invalidated_at IS NULL ORDER BY r.id LIMIT %(most)s)
+) t WHERE coalesce(n.settings ->> 'embedding_model', %(model)s) = %(english)s AND NOT n.read_only
+  AND NOT EXISTS (SELECT 1 FROM night.store_namespaces s WHERE s.namespace_id = n.id)
+ORDER BY n.slug
+"""
+_MOST: Final = 500  # memories and passages of a namespace whose language is detected
+_MANY: Final = 0.1
+"""Share of texts in other languages above which the model for English is not recommended."""
 _FIRST: Final = "00000000-0000-0000-0000-000000000000"
 _WAITING: Final = """
 SELECT p.plan_hash FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id
@@ -133,6 +150,31 @@ def diagnose_speakers(store: Store) -> list[Diagnosis]:
         )
         for slug, model, many in rows
     ]
+
+
+def diagnose_languages(store: Store) -> list[Diagnosis]:
+    """Report the namespaces with many texts in other languages and a model that is for English, each with the command that changes it.
+
+    At most 500 memories and 500 passages of a namespace are read, those with the lowest ids.
+    """
+    asked = {"model": Settings().embedding_model, "english": MINILM_MODEL, "most": _MOST}
+    with store.connect("reader") as connection:
+        rows = connection.execute(_SAMPLES, asked).fetchall()
+    found: list[Diagnosis] = []
+    for slug, group in groupby(rows, key=lambda row: str(row[0])):
+        detected = languages(pa.array([row[1] for row in group], pa.large_string()))
+        other = Counter(filter(None, detected))
+        if other.total() > _MANY * len(detected):
+            found.append(
+                Diagnosis(
+                    f"In {slug}, {other.total():,} of {len(detected):,} texts are in other languages than English "
+                    f"({describe_languages(other)}), and its embedding model {MINILM_MODEL} is for English: searches by meaning miss them.",
+                    f"`slowwave namespace reembed {shlex.quote(slug)} --model {STATIC_MODEL}` changes to the multilingual model that is "
+                    "installed with Slowwave.",
+                    problem=False,
+                )
+            )
+    return found
 
 
 class _Reembedding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import date, datetime
 from functools import cached_property, lru_cache
 from typing import Final, Literal, NamedTuple
@@ -11,6 +12,7 @@ from zoneinfo import ZoneInfo
 from slowwave.text.date_context import Cues, PhraseContext, Tense
 from slowwave.text.date_phrases import HINT, Rule, find
 from slowwave.text.date_values import Grain, Value
+from slowwave.text.foreign_dates import find_foreign_dates
 from slowwave.text.lexicon import TERMS, is_word
 from slowwave.text.names import is_given
 from slowwave.text.sentences import Verbatim
@@ -161,9 +163,15 @@ class Rewrite(NamedTuple):
     def pattern(self) -> str:
         """Return the pattern that policies can decide on (``slowwave.plans.items``).
 
-        It depends on whether the phrase itself shows in which direction its date lies.
+        It depends on whether the phrase itself shows in which direction its date lies, and on its language.
         """
+        if self.kind == OTHER_LANGUAGE:
+            return OTHER_LANGUAGE
         return "nearest date" if self.kind not in _COUNTED or _NEAREST.match(self.phrase) else "counted from the day"
+
+
+OTHER_LANGUAGE: Final = "other language"
+"""Kind and pattern of the phrases of ``slowwave.text.foreign_dates``."""
 
 
 class AbsoluteText(NamedTuple):
@@ -181,9 +189,11 @@ def absolutize(
     write: Write = "beside",
     idle: bool = True,
     nearest: bool = True,
+    language: str = "",
 ) -> AbsoluteText:
     """Write out the relative dates of ``text``, which was said at ``anchor``.
 
+    - ``language`` is its code (``slowwave.text.languages``) if it is not English.
     - Without ``idle``, dates that are of no use are left alone.
     - Without ``nearest``, only phrases that show themselves in which direction their date lies ("yesterday", "next month") are
       written, and not those that depend on the verb ("on Friday", "in June"); no question is asked about the latter.
@@ -192,21 +202,21 @@ def absolutize(
 
     A second run on the result changes nothing. Time: linear in the text. Raises ``ValueError`` for an unknown zone; never for a text.
     """
-    if not _HINT.search(text):
+    if not language and not _HINT.search(text):
         return AbsoluteText(text, [])
     today = local_day(anchor, zone)
-    rewrites = _written_out(text, today, idle=idle, nearest=nearest)
+    rewrites = _written_out(text, today, idle=idle, nearest=nearest, language=language)
     if not rewrites:
         return AbsoluteText(text, [])
     changed = _written(text, rewrites, write)
     # a date that now stands where a word stood may let the words around it be read in another way: then nothing is written
-    if _written_out(changed, today, idle=idle, nearest=nearest):
+    if _written_out(changed, today, idle=idle, nearest=nearest, language=language):
         return AbsoluteText(text, [])
     return AbsoluteText(changed, rewrites)
 
 
-def _written_out(text: str, today: date, *, idle: bool, nearest: bool) -> list[Rewrite]:
-    found = [r for r in looked_at(text, today, idle=idle) if isinstance(r, Rewrite)]
+def _written_out(text: str, today: date, *, idle: bool, nearest: bool, language: str) -> list[Rewrite]:
+    found = [r for r in looked_at(text, today, idle=idle, language=language) if isinstance(r, Rewrite)]
     return found if nearest else [r for r in found if r.pattern != "nearest date"]
 
 
@@ -235,14 +245,29 @@ class UnresolvedPhrase(NamedTuple):
     kind: str
 
 
-def looked_at(text: str, today: date, *, idle: bool = True) -> list[Rewrite | UnresolvedPhrase]:
+def looked_at(text: str, today: date, *, idle: bool = True, language: str = "") -> list[Rewrite | UnresolvedPhrase]:
     """Return every phrase of a text, from left to right: its rewrite, or the reason why it is left alone.
 
     Without ``idle``, phrases whose day is of no use are left alone (``slowwave.text.dates``): "How are you today?", "See you tomorrow!"
+    ``language`` is that of a text that is not English.
     """
+    if language:
+        return list(_in_other_language(text, today, language))
     if not _HINT.search(text):
         return []
     return list((_known if len(text) <= _SHORT else _phrases)(text, today, idle))
+
+
+def _in_other_language(text: str, today: date, language: str) -> Iterator[Rewrite | UnresolvedPhrase]:
+    verbatim = Verbatim.from_text(text)
+    for start, end, value in find_foreign_dates(text, language, today):
+        sentence = _FOREIGN_ENDS.split(text[max(0, start - _REACH) : start])[-1]
+        sentence += _FOREIGN_ENDS.split(text[start : end + _REACH], maxsplit=1)[0]
+        reason = "verbatim" if verbatim.touches(start, end) else "dated" if _FOREIGN_DATE.search(sentence) else ""
+        if reason:
+            yield UnresolvedPhrase(text[start:end], start, end, reason, OTHER_LANGUAGE)
+        else:
+            yield Rewrite(text[start:end], start, end, value.iso, value.grain, kind=OTHER_LANGUAGE)
 
 
 def _phrases(text: str, today: date, idle: bool) -> tuple[Rewrite | UnresolvedPhrase, ...]:
@@ -462,6 +487,9 @@ _DATE: Final = (
 )
 _REACH: Final = 240  # characters of a sentence before and after a phrase
 _ENDS: Final = re.compile(r"[.!?;]+(?=\s|$)|\n")
+_FOREIGN_ENDS: Final = re.compile(r"(?<!\d)[.!?;]+(?=\s|$)|[。！？；\n]")
+_FOREIGN_DATE: Final = re.compile(r"\b\d{4}\b|\d{1,2}[./]\s?\d{1,2}\b|\d\s?[日号月年]|\b\d{1,2}\. ?[^\W\d_]")
+"""A date or year in a sentence of another language, to which a phrase may be relative; the last form is "3. Mai"."""
 _NAME_OF_MONTH: Final = (
     r"\b(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?"
     r"|Dec(?:ember)?)\b"

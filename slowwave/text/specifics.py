@@ -26,6 +26,7 @@ from slowwave.text.words import (
     GROUPS,
     NEGATIONS,
     OPENERS,
+    OPENING_NEGATIONS,
     ORDINALS,
     ROMANS,
     TENS,
@@ -160,7 +161,8 @@ class _Found:
             self.kinds["variants"].add(_SAME_VARIANT.get(low, low))
         if low in DENIALS:
             self.kinds["declined"].add(self._target(k))
-        if (low in NEGATIONS and (low != "no" or not self._numero(k))) or word in FOREIGN_NEGATIONS:
+        foreign = word in FOREIGN_NEGATIONS or (k == 0 and word.istitle() and low in OPENING_NEGATIONS)
+        if foreign or (low in NEGATIONS and (low != "no" or not self._numero(k))):
             self._negation(k)
         if low in CARDINALS:
             self._cardinal(k, CARDINALS[low])

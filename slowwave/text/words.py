@@ -19,8 +19,15 @@ hadn't can't couldn't won't wouldn't shan't shouldn't mustn't mightn't mayn't ne
 """)
 """English words that negate a sentence."""
 
-FOREIGN_NEGATIONS: Final = words_of("nicht kein keine keinen ohne nie niemals jamais sans sin nunca não sem niet geen")
-"""The most common negations of other languages. They count in lower case only, because some are acronyms in capitals."""
+FOREIGN_NEGATIONS: Final = words_of("""
+nicht nichts kein keine keinen keinem keiner keines nie niemals niemand nirgends weder ohne
+pas jamais rien aucun aucune nul nulle guère sans nunca jamás nada nadie ningún ninguno ninguna tampoco sin ni
+mai niente nulla nessun nessuno nessuna senza né não nem nenhum nenhuma ninguém sem niet geen niets nooit
+""")
+"""Negations of German, French, Spanish, Italian, Portuguese and Dutch. They count in lower case, because some are acronyms in capitals."""
+
+OPENING_NEGATIONS: Final = FOREIGN_NEGATIONS - words_of("mai nada nie sin ni nul nulle nulla")
+"""Those that count at the start of a text with a capital as well: all but names ("Mai", "Nada") and English words."""
 
 DENIALS: Final = words_of("""
 refuse refuses refused decline declines declined fail fails failed unable incapable lack lacks lacked lacking avoid avoids avoided

@@ -68,6 +68,19 @@ def test_each_change_of_a_row_is_one_of_its_namespace_and_of_no_other(store: Sto
     assert note_changes(store) == 0
 
 
+def test_store_that_is_connected_again_with_another_binding_has_changed(store: Store) -> None:
+    """Vectors that a new binding names were read by no night until a row changed. The same binding again changes nothing."""
+    run_as_owner(store, *MADE)
+    connect_store(store, "table", own_text=STORE, grant=True)
+    connect_store(store, "table", own_text=STORE, grant=True)
+    assert counters(store) == {"kept-anna": 1, "kept-ben": 1}
+    connect_store(
+        store, "table", own_text=STORE.replace('content = "body"', 'content = "body"\nsubject = "own"'), grant=True
+    )
+    assert counters(store) == {"kept-anna": 2, "kept-ben": 2}
+    assert note_changes(store) == 0
+
+
 def test_what_one_look_noted_another_way_of_looking_does_not_note_again(store: Store) -> None:
     """All namespaces at once and one alone give one sign."""
     run_as_owner(store, *MADE)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from slowwave.changes.cells import Cell, Write
 from slowwave.changes.merges import Alike, Merge, merge_facts, merge_memories, merge_rows
 from slowwave.changes.mutation import Mutation, Row
 from slowwave.changes.rows import Loss, Supersession, filter_references, lose_conflict, supersede_facts
+from slowwave.operations import PLANNERS
 from slowwave.plans.items import Item
 from slowwave.plans.questions import ReviewQuestion
 from slowwave.plans.why import why
-from tests.snapshots import TAKEN_AT, make_snapshot, uid
+from tests.operations.planners.test_absolutize_dates import memory, namespace
+from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 FALL = [{"evidence": "prior", "weight": -3.0}, {"evidence": "name", "weight": 8.0, "detail": "The names are the same"}]
 
@@ -129,6 +131,18 @@ def test_sentence_of_an_item_without_two_sides_states_in_plain_words_what_change
         f"2 memories ({uid('m')}, {uid('n')}) would change their tags.",
         f"Memory {uid('m')} would end, and nothing replaces it. What ends stays on record.",
     ]
+
+
+def test_reworded_memory_is_shown_as_its_two_texts_with_the_day_of_the_first() -> None:
+    """Ids of versions and vectors say nothing about whether "next Monday" was read rightly."""
+    text = "The migration starts next Monday."
+    snapshot = namespace(memory("m", text, valid_from=datetime(2026, 9, 20, tzinfo=UTC)))
+    (item,) = PLANNERS["absolutize_dates"](make_inputs(snapshot)).items
+    for texts in ({uid(("m", 1)): text}, {}):
+        lines = {line[""]: line for line in why(item, texts=texts).side_by_side()}
+        assert lines.keys() == {"says", "written on"}
+        assert (lines["says"]["now"], lines["written on"]["now"]) == (text, "2026-09-20")
+        assert lines["says"]["afterwards"] == "The migration starts next Monday (2026-09-21)."
 
 
 def test_what_ends_in_a_connected_folder_leaves_its_file() -> None:

@@ -164,6 +164,10 @@ def test_what_a_person_wrote_since_stands(store: Store, folder: Path) -> None:
     assert "by the harbour" in day
     assert day.endswith(f"- The billing API key is {KEY}\r\n- A line of mine\r\n")
     assert files(folder)["MEMORY.md"] == MEMORY.encode()
+    write(folder, "memory/2026-03-02.md", day.replace("by the harbour", "at the harbour"))
+    undo_run(store, second.run_id, items=[item.id])  # the block says again what apply wrote
+    ended = day.replace("by the harbour", "at the harbour").replace(" (2026-02-28)", "")
+    assert files(folder)["memory/2026-03-02.md"].decode() == ended
 
 
 def test_a_folder_that_is_gone_and_files_that_are_none(store: Store, folder: Path, tmp_path: Path) -> None:

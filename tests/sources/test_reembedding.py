@@ -11,14 +11,15 @@ import pytest
 
 from slowwave.errors import EmbeddingError, Refused
 from slowwave.models.embedder import OfflineEmbedder, entity_text
+from slowwave.models.embedding_models import MINILM_MODEL, STATIC_MODEL
 from slowwave.night.executor import apply_approval
 from slowwave.night.undo import undo_run
 from slowwave.snapshots.export import export_snapshot
 from slowwave.sources import reembedding
 from slowwave.sources.pipeline import import_messages
-from slowwave.sources.reembedding import reembed_namespace
+from slowwave.sources.reembedding import diagnose_languages, reembed_namespace
 from slowwave.store.connect import Store
-from tests.memories import ask
+from tests.memories import ask, remember
 from tests.nights import new_world, write_a_plan
 from tests.permitting import approve
 from tests.sources.conftest import HashEmbedder
@@ -201,3 +202,31 @@ def test_an_import_keeps_to_the_model_of_its_namespace(
     assert rows == [("demo", "fast-use-v3", 4), ("demo", "hash-8", 3), ("new", "fast-use-v3", 1)]
     settings = dict(ask(filled, "SELECT slug, settings ->> 'embedding_model' FROM memory.namespaces"))
     assert settings == {"demo": "fast-use-v3", "new": "fast-use-v3"}
+
+
+def test_doctor_suggests_the_multilingual_model_when_many_texts_are_not_english(
+    store: Store, embedder: HashEmbedder
+) -> None:
+    """One in ten is not enough, a namespace with another model is left alone, and the remedy ends the finding."""
+    foreign = ("Die Werft in Bremen öffnet um neun Uhr.", "Mon frère habite à Lyon depuis deux ans.")
+    for slug, others, model in (("mixed", 2, MINILM_MODEL), ("few", 1, MINILM_MODEL), ("other", 2, STATIC_MODEL)):
+        texts = [*foreign[:others], *(f"Ada moved the crane to pier {n}." for n in range(10 - others))]
+        remember(
+            store,
+            slug,
+            {"embedding_model": model},
+            memories=[
+                {"id": f"{slug} {n}", "kind": "semantic", "current_version_id": f"{slug} v{n}"} for n in range(10)
+            ],
+            memory_versions=[
+                {"id": f"{slug} v{n}", "memory_id": f"{slug} {n}", "content": text} for n, text in enumerate(texts)
+            ],
+        )
+    (found,) = diagnose_languages(store)
+    assert not found.problem
+    assert "In mixed, 2 of 10 texts are in other languages than English (German 1, French 1)" in found.finding
+    assert f"`slowwave namespace reembed mixed --model {STATIC_MODEL}`" in found.remedy
+    embedder.model = STATIC_MODEL
+    with store.connect("owner") as connection:
+        reembed_namespace(connection, "mixed", embedder)
+    assert not diagnose_languages(store)

@@ -61,6 +61,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
             *("memories", "memory_versions", "memory_vectors"),
         ),
         after=("abstention_drift",),
+        english=True,
         compares=replace(MEMORIES, alone=False),
         khora=("vectorcypher_contradiction_detect",),
         planted=("contradictions",),

@@ -8,6 +8,7 @@ comparison of nights. Ages are those of ``recorded_at`` (for recall events ``occ
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -18,11 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slowwave.operations import Inputs
+from slowwave.operations.registry import operations, runs_tonight
 from slowwave.plans.report import Bars, Finding, Report
+from slowwave.snapshots.memories import languages_of_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.doctor import REASONS
 from slowwave.store.tables import EXPORTED, VECTORS
-from slowwave.text.tokens import RULE, counts
+from slowwave.text.languages import describe_languages
+from slowwave.text.tokens import RULE, counted, counts
 
 _NAMED: Final = 10
 """Rows that a finding names."""
@@ -51,6 +55,7 @@ def census(inputs: Inputs) -> Report:
     tables = [_counted(snapshot, table.name) for table in EXPORTED]
     types = _types(inputs.models["type_census"])
     texts, tokens = live_memory_tokens(snapshot)
+    other = Counter(filter(None, languages_of_memories(snapshot)))
     recalls = _recalls_since(snapshot, snapshot.taken_at - timedelta(days=window))
     coverage = {name: _coverage(snapshot, name) for name in VECTORS}
     rows, live = sum(t.rows for t in tables), sum(t.live for t in tables)
@@ -61,6 +66,7 @@ def census(inputs: Inputs) -> Report:
         "recall_events_in_window": recalls,
         "live_memories_with_text": texts,
         "live_memory_tokens": tokens,
+        **({"memories_in_other_languages": other.total()} if other else {}),
         "entity_types": len(types["entities"]),
         "relationship_types": len(types["relationships"]),
         **{f"{t.table}_rows": t.rows for t in tables},
@@ -70,7 +76,7 @@ def census(inputs: Inputs) -> Report:
     filled = sorted((t for t in tables if t.rows), key=lambda t: (-t.rows, t.table))
     return Report(
         operation="census",
-        headline=_headline(filled, tokens, recalls, window),
+        headline=_headline(filled, tokens, recalls, window, other),
         numbers=numbers,
         findings=tuple(
             Finding(
@@ -82,7 +88,8 @@ def census(inputs: Inputs) -> Report:
             for name, (covered, total) in coverage.items()
             if covered < total
         )
-        + tuple(_left_out(snapshot)),
+        + tuple(_left_out(snapshot))
+        + tuple(_unread(inputs, other)),
         table=tuple(asdict(t) for t in filled[:10]),
         plots=tuple(
             Bars(f"Live {table} by type ({min(10, len(counts))} of {len(counts)} types)", *_top(counts))
@@ -96,6 +103,7 @@ def census(inputs: Inputs) -> Report:
             "oldest": min((t.oldest for t in filled), default=""),
             "newest": max((t.newest for t in filled), default=""),
             "token_rule": RULE,
+            "languages": dict(other),
         },
     )
 
@@ -117,6 +125,17 @@ def _left_out(snapshot: Snapshot) -> Iterable[Finding]:
         )
 
 
+def _unread(inputs: Inputs, other: Mapping[str, int]) -> Iterable[Finding]:
+    """Yield a finding with the operations of this night that do not read memories in other languages than English."""
+    unread = [name for name, made in operations().items() if made.english and runs_tonight(inputs, name)]
+    if other and unread:
+        yield Finding(
+            f"{counted(sum(other.values()), 'memory is', 'memories are')} in other languages than English ({describe_languages(other)}). "
+            f"These operations did not read them, because their rules are written for English: {', '.join(unread)}.",
+            details={"languages": dict(other), "operations": unread},
+        )
+
+
 def live_memory_tokens(snapshot: Snapshot) -> tuple[int, int]:
     """Count the live memories that have a current text, and the tokens of those texts."""
     versions = snapshot.table("memory_versions")
@@ -125,13 +144,18 @@ def live_memory_tokens(snapshot: Snapshot) -> tuple[int, int]:
     return len(tokens), int(tokens.sum())
 
 
-def _headline(tables: Sequence[_Count], tokens: int, recalls: int, window: int) -> str:
+def _headline(tables: Sequence[_Count], tokens: int, recalls: int, window: int, other: Mapping[str, int]) -> str:
     """Return the counts of the largest tables that people know, and how much the memories hold."""
     if not tables:
         return "The namespace is empty: there is nothing to count."
     known = [t for t in tables if t.table not in _VERSIONS][:_HEADLINED] or tables[:1]
     live = ", ".join(f"{t.live:,} of {t.rows:,} {t.table.replace('_', ' ')}" for t in known)
-    return f"{live} are live; the live memories hold about {tokens:,} tokens; {recalls:,} recalls in {window} days."
+    foreign = (
+        f", and {sum(other.values()):,} are in other languages than English ({describe_languages(other)})"
+        if other
+        else ""
+    )
+    return f"{live} are live; the live memories hold about {tokens:,} tokens{foreign}; {recalls:,} recalls in {window} days."
 
 
 def _counted(snapshot: Snapshot, name: str) -> _Count:

@@ -14,6 +14,7 @@ from slowwave.operations import Inputs
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.rows import candidates
 from slowwave.text.dates import Rewrite, looked_at
+from slowwave.text.foreign_dates import INSTALL, can_find_foreign_dates
 from slowwave.text.tokens import counted
 
 _SHOWN: Final = 10
@@ -30,7 +31,7 @@ def relative_dates(inputs: Inputs) -> Report:
     resolvable: list[str] = []
     pinned: list[str] = []
     for memory in found.memories:
-        phrases = looked_at(memory.text, memory.day, idle=False)
+        phrases = looked_at(memory.text, memory.day, idle=False, language=memory.language)
         written = [p for p in phrases if isinstance(p, Rewrite)]
         reasons.update(p.reason for p in phrases if not isinstance(p, Rewrite))
         if not written:
@@ -54,7 +55,11 @@ def relative_dates(inputs: Inputs) -> Report:
         f"{len(resolvable) + len(pinned):,} of {numbers['active memories']:,} active memories hold {total:,} relative dates "
         "that can be written out.",
         numbers=numbers,
-        findings=_findings(pinned, int(numbers["with a time zone that is not known"])),
+        findings=_findings(
+            pinned,
+            int(numbers["with a time zone that is not known"]),
+            0 if can_find_foreign_dates() else sum(memory.language != "" for memory in found.memories),
+        ),
         table=tuple(
             {"kind": kind, "phrases": n, "for example": "; ".join(examples[kind])}
             for kind, n in kinds.most_common(_SHOWN)
@@ -75,8 +80,16 @@ def relative_dates(inputs: Inputs) -> Report:
     )
 
 
-def _findings(pinned: list[str], zones: int) -> tuple[Finding, ...]:
+def _findings(pinned: list[str], zones: int, unread: int) -> tuple[Finding, ...]:
     found: list[Finding] = []
+    if unread:
+        found.append(
+            Finding(
+                f"The dates of {counted(unread, 'memory')} in other languages were not read, because the library with their phrases is "
+                f"not installed. {INSTALL}.",
+                coverage=True,
+            )
+        )
     if pinned:
         found.append(
             Finding(

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.items import decides_alone, why_asked
-from slowwave.plans.questions import NO_SIDE, SAID, Conflict
+from slowwave.plans.questions import JUDGED, NO_SIDE, SAID, WEAK_RULES, Conflict
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -158,9 +158,6 @@ def sentence(row: _SideFields, names: Mapping[str, str]) -> str:
 OPERATION: Final = "resolve_conflicts"
 """Operation under which the rules that find conflicts are measured."""
 
-JUDGED: Final = "judged"
-"""Rule of the pairs that models label and no other rule finds."""
-
 CANDIDATES: Final = "candidates:"
 """Beginning of the author of labels about such pairs, which decide no conflict that a rule finds."""
 
@@ -249,8 +246,8 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     return decision
 
 
-_WEAK: Final = frozenset(("frame", "aligned", "denial", "preference", JUDGED))
-"""Rules whose conflicts only a person decides, or a relation that the namespace names in ``newest_wins``."""
+_ONE_IMPORT: Final = timedelta(hours=1)
+"""Rows without dates of their own that were recorded within this time may be of one import, whose order says nothing."""
 
 FRAMES: Final = "frames"
 """Name under which ``newest_wins`` lists all statements of one form."""
@@ -283,8 +280,8 @@ def _named_newest(conflict: Conflict, sides: ConflictRows) -> str:
 
 
 def _slight(conflict: Conflict, sides: ConflictRows) -> bool:
-    """Return whether both rows are memories of little importance (mnemo 2.4); the rules in ``_WEAK`` do not decide even those."""
-    if conflict.table != "memories" or conflict.evidence.get("rule") in _WEAK:
+    """Return whether both rows are memories of little importance (mnemo 2.4); the rules in ``WEAK_RULES`` do not decide even those."""
+    if conflict.table != "memories" or conflict.evidence.get("rule") in WEAK_RULES:
         return False
     return all(sides.rows[conflict.table, id_]["importance"] < sides.low for id_ in (conflict.a, conflict.b))
 
@@ -394,7 +391,9 @@ def memory_score(row: _Fields, most: int, similarity: float, now: datetime) -> f
 def _only_one_of_change(conflict: Conflict, sides: ConflictRows) -> str:
     """Return the side of two memories that alone says that something has changed, where their dates do not tell which is later."""
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
-    if conflict.table != "memories" or (a["valid_from"] and b["valid_from"] and a["valid_from"] != b["valid_from"]):
+    known = a["valid_from"] and b["valid_from"]
+    apart = a["valid_from"] != b["valid_from"] if known else abs(a["recorded_at"] - b["recorded_at"]) >= _ONE_IMPORT
+    if conflict.table != "memories" or apart:
         return ""
     new = [side for side, row in (("a", a), ("b", b)) if says_new(str(row["text"])) or _ENDED.search(str(row["text"]))]
     return new[0] if len(new) == 1 else ""

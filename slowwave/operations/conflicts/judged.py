@@ -22,10 +22,10 @@ from slowwave.matching.review import fenced, shown, visible
 from slowwave.models.cross_encoder import PairScorer
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply, object_in
-from slowwave.operations.conflicts.decide import CANDIDATES, JUDGED, OPERATION
+from slowwave.operations.conflicts.decide import CANDIDATES, OPERATION
 from slowwave.operations.conflicts.memories import LONGEST, ONCE, TABLE, evidence_of, near_pairs
 from slowwave.operations.conflicts.rows import Found, StatementRows, codes, conflicts_of, pack
-from slowwave.plans.questions import Conflict
+from slowwave.plans.questions import JUDGED, Conflict
 from slowwave.plans.report import Finding
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot

@@ -49,7 +49,9 @@ def absolutize_dates(inputs: Inputs) -> Proposal:
     pinned: list[str] = []
     held_back = 0
     for memory in found.memories:
-        text, rewrites = absolutize(memory.text, memory.recorded, zone=memory.zone, write=write, idle=False)
+        text, rewrites = absolutize(
+            memory.text, memory.recorded, zone=memory.zone, write=write, idle=False, language=memory.language
+        )
         if not rewrites:
             continue
         if is_held_back(memory.text, memory.attributes):

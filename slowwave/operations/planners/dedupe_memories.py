@@ -47,6 +47,7 @@ from slowwave.store.settings import Settings
 from slowwave.text.contradictions import difference, find
 from slowwave.text.forms import count_unusual_words, figures_of, standard_form
 from slowwave.text.keys import keys
+from slowwave.text.languages import language_of
 from slowwave.text.prefilter import matching
 from slowwave.text.quotation import quote
 from slowwave.text.sameness import WordsInUse, sameness
@@ -584,10 +585,11 @@ def _reader(words: WordsInUse, *, loose: bool) -> tuple[Callable[[str, str], boo
     @lru_cache(_READ)
     def covers(a: str, b: str) -> str:
         found = sameness(a, b, known=words)
-        if found.decision == "same":
-            equal = normalise_name(standard_form(a)) == normalise_name(standard_form(b))
-            return "equal texts" if equal else "equal words"
-        return "event that says more" if loose and found.more else ""
+        if found.decision == "same" and normalise_name(standard_form(a)) == normalise_name(standard_form(b)):
+            return "equal texts"
+        if language_of(a) or language_of(b):  # the forms of words and what an event may add are those of English
+            return ""
+        return "equal words" if found.decision == "same" else "event that says more" if loose and found.more else ""
 
     return (
         lambda a, b: a != b and differ(min(a, b), max(a, b)),

@@ -237,6 +237,10 @@ def _item(
     sides: ConflictRows,
     names: Mapping[str, str],
 ) -> Item:
+    recorded = {s: sides.rows[conflict.table, id_]["recorded_at"] for s, id_ in (("a", conflict.a), ("b", conflict.b))}
+    figures = {**decision.evidence}
+    if recorded["a"] != recorded["b"]:
+        figures.setdefault("recorded_at", {s: at.isoformat() for s, at in recorded.items()})
     evidence: dict[str, object] = {
         "reason": conflict.reason,
         "policy": decision.policy,
@@ -248,7 +252,7 @@ def _item(
         "conflict": {k: v for k, v in conflict.evidence.items() if k != "said"},
         "seen": conflict.seen,
         **({"relation": named[0]} if (named := relations(conflict, sides)) else {}),
-        **{key: _by_side(value, decision.winner) for key, value in decision.evidence.items()},
+        **{key: _by_side(value, decision.winner) for key, value in figures.items()},
     }
     equal = (conflict.also_a if decision.winner == "a" else conflict.also_b) if not loss.ended_by else ()
     if equal:  # an answer against the winner ends these too, as long as they state this

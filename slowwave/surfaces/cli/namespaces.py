@@ -71,7 +71,7 @@ def show(namespace: Namespace, json: Json = False) -> None:
     say(f"id: {row[1]}")
     say(f"read-only: {'yes' if row[2] else 'no'}")
     if shown["settings"]:
-        say("settings of its own, as `slowwave namespace set` takes them:")
+        say("settings of its own, as arguments of `set`:")
         for argument in _arguments(shown["settings"]):
             say(f"  {one_line(argument, 10_000)}")
     else:

@@ -244,13 +244,14 @@ def doctor(json: Json = False) -> None:
         from slowwave.bindings.checks import diagnose_stores
         from slowwave.night.delivery import diagnose_notices
         from slowwave.sources.folder_sources import diagnose_folders
-        from slowwave.sources.reembedding import diagnose_speakers
+        from slowwave.sources.reembedding import diagnose_languages, diagnose_speakers
 
         found += [
             *diagnose_stores(store),
             *diagnose_folders(store),
             *diagnose_notices(store),
             *diagnose_speakers(store),
+            *diagnose_languages(store),
             *_capabilities(store),
         ]
     if json:

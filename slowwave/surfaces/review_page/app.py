@@ -265,7 +265,11 @@ def _rest_explained(done: int, all_: int, verb: str) -> Generator[None]:
     except SlowwaveError as problem:
         if not done:
             raise
-        raise Refused(f"{done} of {all_} approvals are {verb}, the others are not: {problem}") from problem
+        raise _DoneInPart(f"{done} of {all_} approvals are {verb}, the others are not: {problem}") from problem
+
+
+class _DoneInPart(Refused):
+    """A refusal after a part of what was asked for is done."""
 
 
 def _by_heading(items: Sequence[ItemDiff]) -> list[dict[str, object]]:
@@ -571,7 +575,8 @@ def review_app(store: Store, entrance: Entrance, only: str | None = None) -> Sta
 
 def _refused(request: Request, problem: Exception) -> Response:
     """Answer an exception: status 409 for ``Refused``, 503 for any other error of Slowwave, which comes from the store."""
-    return _message(request, str(problem), 409 if isinstance(problem, Refused) else 503)
+    status = 409 if isinstance(problem, Refused) else 503
+    return _message(request, str(problem), status, partly=isinstance(problem, _DoneInPart))
 
 
 def _gone(request: Request, _: Exception) -> Response:
@@ -584,8 +589,8 @@ def _wrong(request: Request, problem: Exception) -> Response:
     return _message(request, messages.get(status, "That is no request of this page."), status)
 
 
-def _message(request: Request, message: str, status: int) -> Response:
+def _message(request: Request, message: str, status: int, *, partly: bool = False) -> Response:
     """Answer with a sentence, as JSON if the request comes from the page's script, otherwise as a page."""
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"message": message}, status)
-    return page("refusal.html", {"message": message}, status)
+    return page("refusal.html", {"message": message, "partly": partly}, status)

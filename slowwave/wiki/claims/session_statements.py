@@ -18,6 +18,7 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.claims import HeardSentence, PlainClaim, corrected_claims, introduced, plain_claim
 from slowwave.text.dates import Write, absolutize
 from slowwave.text.informative import NAME, SentenceKind, informative
+from slowwave.text.languages import language_of
 from slowwave.text.names import is_given, known_names
 from slowwave.text.screening import counting, privacy_class, redact, screen, unsafe
 from slowwave.text.tokens import fold
@@ -322,12 +323,13 @@ def read_session(page: SessionPage, leave: Collection[str] = ()) -> ReadSession:
 def _claims(turns: Sequence[SessionTurn]) -> Mapping[int, Sequence[tuple[PlainClaim | None, bool]]]:
     """Return, by turn, the claim of each sentence and whether a later sentence of the session corrects it.
 
-    Sentences of assistants neither claim nor correct anything, because what they repeat may be wrong.
+    Sentences of assistants neither claim nor correct anything, because what they repeat may be wrong. Turns in other languages than English
+    have no claims.
     """
     heard = [
         (turn, HeardSentence(sentence.text, one.speaker, plain_claim(sentence.text, "Somebody")))
         for turn, one in enumerate(turns)
-        if one.speaker not in (ASSISTANT, "system")
+        if one.speaker not in (ASSISTANT, "system") and not language_of(one.text)
         for sentence in spoken(one)
     ]
     corrected = corrected_claims([one for _, one in heard])

@@ -25,6 +25,7 @@ from slowwave.store.settings import Settings
 from slowwave.text.claims import LONGEST, claim_of, slot_of
 from slowwave.text.dates import absolutize
 from slowwave.text.frontmatter import UnreadableFile, frontmatter
+from slowwave.text.languages import language_of
 from slowwave.text.quotation import quote
 from slowwave.text.screening import counting, privacy_class, screen, unsafe
 from slowwave.text.specifics import exchanged_parties, ungrounded
@@ -104,7 +105,11 @@ def _of_page(
     row: Mapping[str, Any], fields: Mapping[str, Any], naming: Naming, leave: Collection[str]
 ) -> Iterator[ClaimCandidate]:
     content = str(row["content"])
-    if len(content) > LONGEST_CLAIM_PAGES or any(f.kind == "injection" for f in counting(screen(content))):
+    if (
+        len(content) > LONGEST_CLAIM_PAGES
+        or language_of(content)
+        or any(f.kind == "injection" for f in counting(screen(content)))
+    ):
         return
     since = _since(fields, row["recorded_at"])
     own = _own(str(row["title"]), str(fields.get("type") or ""))

@@ -18,6 +18,7 @@ from slowwave.night.proof import not_rejected
 from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
+from slowwave.plans.why import why
 from slowwave.store.settings import Settings
 from tests.endpoints import Server, completion
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
@@ -592,6 +593,24 @@ def test_resolve_conflicts_of_two_slight_memories_lets_the_newer_win() -> None:
     inputs = memories(*rows)
     low = Settings(operations={"resolve_conflicts": {"low_importance": 0.05}})
     assert decided(resolve_conflicts(replace(inputs, settings=low))) != {uid(0): "resolve"}
+
+
+def test_news_that_was_recorded_hours_before_the_other_side_does_not_stay_for_that() -> None:
+    """Within an hour the order may be that of an import, and the news is the later one. The item holds both instants."""
+    texts = ("Priya Nair moved to Oslo.", "Priya Nair lives in Porto.")
+    for hours, loser in ((5, 0), (0.5, 1)):
+        rows = [
+            {"text": t, "subject": "", "recorded_at": since(at)}
+            for t, at in zip(texts, (1 + hours / 24, 1), strict=True)
+        ]
+        (item,) = resolve_conflicts(memories(*rows)).items
+        assert (item.decision, item.mutation.rows[0].id) == ("review", uid(loser)), hours
+        assert ("something has changed" in str(item.evidence["side"])) == (hours < 1)
+        recorded = item.evidence["recorded_at"]
+        assert isinstance(recorded, dict)
+        assert {*recorded.values()} == {str(row["recorded_at"]).replace(" ", "T") for row in rows}
+        shown = {line[""]: line for line in why(item).side_by_side()}
+        assert {"stays", "ends"} <= shown["recorded"].keys()
 
 
 DAYS = ("Monday", "Friday")
