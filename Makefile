@@ -26,7 +26,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep test-stores check bench bench-before bench-grouped bench-snapshots bench-matching bench-pairs bench-graphs bench-mutants bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-maintenance bench-review bench-agents bench-stores chromium lock screenshots docs site dist clean
+.PHONY: demo up test test-fast test-deep test-stores check bench bench-before bench-grouped bench-snapshots bench-matching bench-pairs bench-graphs bench-mutants bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-model bench-maintenance bench-review bench-agents bench-stores chromium lock screenshots docs site dist clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave dev --prepare || true
@@ -86,6 +86,9 @@ bench-answers: $(VENV)/.installed ## what a hundred answers of a person do for m
 
 bench-decisions: $(VENV)/.installed ## how often decisions without a question would be right, rule by rule; DIR=folder adds labelled sets, WRITE=1 writes the page
 	$(BIN)/python -m benchmarks.decisions $(DIR) $(if $(WRITE),--write)
+
+bench-model: $(VENV)/.installed-dev ## changes of fact that two models at SLOWWAVE_JUDGE_ENDPOINT find beside the rules, with tokens; DIR=folder, PAIRS, PRICE of a million tokens
+	$(BIN)/python -m benchmarks.model $(or $(DIR),../shared/data) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(PRICE),--price $(PRICE))
 
 bench-maintenance: $(VENV)/.installed-dev ## what a memory system does to facts that change, beside controls; DIR=folder adds labelled pairs, HISTORIES=number, WRITE=1 writes the page
 	$(BIN)/python -m benchmarks.maintenance $(if $(DIR),--data $(DIR)) $(if $(HISTORIES),--histories $(HISTORIES)) $(if $(WRITE),--write)

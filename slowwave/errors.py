@@ -83,6 +83,10 @@ class EmbeddingError(SlowwaveError):
     """An error of an embedding model or endpoint that did not return the requested vectors."""
 
 
+class EncoderError(SlowwaveError):
+    """An error of a model in a folder that cannot be loaded or run."""
+
+
 class ChatError(SlowwaveError):
     """An error of a chat model that gave no usable answer.
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from slowwave.bindings.connect import note_change
 from slowwave.bindings.stores import why_not_writable
+from slowwave.models.cross_encoder import NliModel
 from slowwave.night.followers import followers
 from slowwave.night.proof import not_rejected, prove
 from slowwave.night.runs import (
@@ -102,6 +103,7 @@ def read_inputs(
         budget=open_budget(store, snapshot.namespace_id, settings, run_id),
         writer=writer_for(settings, settings.options("community_summaries", CommunitySummariesOptions).model),
         consolidator=consolidator_for(settings),
+        nli=NliModel(settings.nli_model) if settings.nli_model else None,
     )
 
 

@@ -254,7 +254,7 @@ def prove(
     changed = changed_tables(snapshot, after)
     stale = stale_models(models, changed)
     asked_models = bool(
-        inputs.judges or inputs.writer or inputs.consolidator
+        inputs.judges or inputs.writer or inputs.consolidator or inputs.nli
     )  # the second check does not need these answers
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
     focus = touched(decided, [*reviews, *arranged.deferred_items]).union(*(p.nearer for p in proposals.values()))
@@ -269,7 +269,7 @@ def prove(
 
     convergence = convergence_probe(
         # Questions that judges left open stay questions to a person, and text that a model wrote is not written twice.
-        replace(inputs, judges=(), writer=None, consolidator=None, focus=focus, learnt=learnt, planned=()),
+        replace(inputs, judges=(), writer=None, consolidator=None, nli=None, focus=focus, learnt=learnt, planned=()),
         after,
         lambda again: within(
             scope or DreamScope(),

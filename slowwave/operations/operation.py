@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from slowwave.errors import SettingsError
 from slowwave.models import Embed
+from slowwave.models.cross_encoder import PairScorer
 from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget
 from slowwave.plans.items import Item
@@ -38,11 +39,12 @@ class Inputs:
     """Data and services that an operation may use; it has no connection to the store.
 
     ``budget`` is checked before every call of a model and charged with its cost. ``writer`` writes summaries of communities,
-    ``consolidator`` those of memories and shorter texts, if they are configured. ``models`` are the results of the SQL models by name;
-    ``baselines`` are the ``details`` of the previous night's reports by operation. With ``focus`` a planner may restrict itself to items
-    that involve these rows. ``learnt`` is what planners have already learnt tonight, by operation. ``ops`` are the operations that were
-    requested by name; without them the settings decide. ``worked`` is the scratch copy that a deep pass returned, for the planner of the
-    deep pass; a night has none. ``planned`` are the items that earlier planners of this night propose.
+    ``consolidator`` those of memories and shorter texts, and ``nli`` scores contradictions, if they are configured. ``models`` are the
+    results of the SQL models by name; ``baselines`` are the ``details`` of the previous night's reports by operation. With ``focus`` a
+    planner may restrict itself to items that involve these rows. ``learnt`` is what planners have already learnt tonight, by operation.
+    ``ops`` are the operations that were requested by name; without them the settings decide. ``worked`` is the scratch copy that a deep
+    pass returned, for the planner of the deep pass; a night has none. ``planned`` are the items that earlier planners of this night
+    propose.
     """
 
     snapshot: Snapshot
@@ -56,6 +58,7 @@ class Inputs:
     budget: Budget = field(default_factory=Budget)
     writer: Chat | None = None
     consolidator: Chat | None = None
+    nli: PairScorer | None = None
     ops: Collection[str] | None = None
     worked: object | None = None
     planned: Sequence[Item] = ()

@@ -141,7 +141,7 @@ ON CONFLICT (namespace_id, row_a_id, row_b_id) DO UPDATE SET
   table_name = excluded.table_name, reason = excluded.reason, evidence = excluded.evidence, seen = excluded.seen, run_id = excluded.run_id,
   resolution = excluded.resolution, winner_id = excluded.winner_id, loser_id = excluded.loser_id, resolved_by = excluded.resolved_by,
   note = excluded.note, resolved_at = excluded.resolved_at
-WHERE c.seen <> excluded.seen OR (NOT {_PERSON} AND (excluded.resolved_by IS NOT NULL OR c.resolved_by LIKE 'run:%%'))
+WHERE c.seen <> excluded.seen OR (NOT {_PERSON} AND (excluded.resolved_by IS NOT NULL OR c.resolved_by ~ '^(run|candidates):'))
 """
 
 _RETIRED: Final = f"""

@@ -50,7 +50,10 @@ REASONS: Final[Mapping[str, str]] = {
 }
 """Reason → what two rows do, in words."""
 
-WEAK_RULES: Final = frozenset(("frame", "role", "aligned", "denial", "preference"))
+JUDGED: Final = "judged"
+"""Rule of the pairs that models label and no other rule finds."""
+
+WEAK_RULES: Final = frozenset(("frame", "role", "aligned", "denial", "preference", JUDGED))
 """Rules whose conflicts only a person decides, or a relation that the namespace names in ``newest_wins``."""
 
 _PERHAPS: Final[Mapping[str, str]] = {

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 from rapidfuzz.distance import OSA
 
-from slowwave.errors import EmbeddingError
+from slowwave.errors import EmbeddingError, EncoderError
 from slowwave.models.embedder import DeadlineEmbedder, Embedder
 from slowwave.models.panel import Searcher, SearchStep
 from slowwave.search.candidates import Calibration, Domain, ScoredIds, calibration_of, cosines, matches, semantic_scores
@@ -201,8 +201,10 @@ def search_on(
     corrected = query if request.mode == "exact" else _corrected(connection, query, found)
     if corrected != query:
         plan = replace(plan, durable=(corrected, *plan.durable), sessions=(corrected, *plan.sessions))
-    reorders = searcher is not None and request.rerank != "false" and bool(steps & {"rerank", "select"})
-    most = RERANKED if reorders else request.k
+    wanted = request.rerank != "false"
+    local = known.settings.reranker_model if wanted and not plain and request.mode != "exact" else ""
+    reorders = searcher is not None and wanted and bool(steps & {"rerank", "select"})
+    most = max(RERANKED, request.k) if reorders or local else request.k
     while True:
         found = _joined([found, *map(found_by, plan.queries(domain.planes))])
         best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
@@ -214,8 +216,11 @@ def search_on(
         depth *= _DEEPER  # for things with so many wordings, or so many outdated rows, that others have no place among the candidates
         found = found_by(query)
     warnings = [warning, plan.warning, *found.warnings]
-    if request.rerank == "true" and not reorders:
+    if request.rerank == "true" and not (reorders or local):
         warnings.append("No reranker is set, so the order is that of the search.")
+    if local and ordered:
+        ordered, problem = _ranked_locally(local, ordered, query)
+        warnings.append(problem)
     if searcher and reorders and ordered:
         ordered, problems = _reordered(searcher, ordered, query)
         warnings += problems
@@ -431,6 +436,19 @@ def _reordered(searcher: Searcher, rows: list[_Row], query: str) -> tuple[list[_
             rows = [rows[place] for place in order.places]
             problems.append(order.warning)
     return rows, problems
+
+
+def _ranked_locally(model: str, rows: list[_Row], query: str) -> tuple[list[_Row], str]:
+    """Return the first ``RERANKED`` rows in the order of a cross-encoder and the others after them, or its failure in a sentence."""
+    from slowwave.models.cross_encoder import rerank_scores  # it takes a while to load
+
+    wanted = frozenset(asked(query))
+    try:
+        scores = rerank_scores(model, query, [_shown(row, wanted, SHOWN) for row in rows[:RERANKED]])
+    except EncoderError as problem:
+        return rows, f"The results were not reranked. {problem}"
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    return [*(rows[place] for place in order), *rows[RERANKED:]], ""
 
 
 def _is_retired(row: _Row, *, as_of: bool) -> bool:

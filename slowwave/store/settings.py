@@ -103,6 +103,8 @@ OPERATORS: Final = (
                 "judge_endpoint",
                 "writer_endpoint",
                 "search_endpoint",
+                "nli_model",
+                "reranker_model",
                 "report_base_path",
                 "workspace_path",
                 "pages_git",
@@ -116,6 +118,7 @@ OPERATORS: Final = (
 _BY_DAY: Final = frozenset(
     (
         *("recall_log_share", "wake_profiles", "screening_on_write", "max_write_bytes"),
+        "reranker_model",
         *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps", "search_max_tokens_per_day"),
         *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
         "questions_per_night",
@@ -500,6 +503,11 @@ class Settings(BaseSettings):
         description="Tokens that it may cost a namespace in 24 hours; 0 is no limit.",
         json_schema_extra={"why": "The price that an operator accepts for a namespace."},
     )
+    reranker_model: str = Field(
+        default="",
+        description="Folder or name of an ONNX cross-encoder with one output that orders the results of searches; empty means none.",
+        json_schema_extra={"why": "The user's own model, whose licence, size and time are theirs to choose."},
+    )
     wake_profiles: str = Field(
         default="",
         description="File (TOML) of wake profiles beside those that come along; empty means none.",
@@ -516,6 +524,18 @@ class Settings(BaseSettings):
     )
     judge_confidence: float = Field(default=0.6, ge=0, le=1, description="How sure both must be for a merge.")
     judge_timeout_seconds: float = Field(default=30.0, gt=0, description="How long one answer may take.")
+    nli_model: str = Field(
+        default="",
+        description="Folder or name of an ONNX model of natural language inference that compares near memories; empty means none.",
+        json_schema_extra={"why": "The user's own model, whose licence and size are theirs to choose."},
+    )
+    nli_threshold: float = Field(
+        default=0.9,
+        gt=0.5,
+        le=1,
+        description="Probability of a contradiction from which that model asks for a question, together with the words in common.",
+        json_schema_extra={"why": "Models differ: `slowwave conflicts calibrate` shows what each value finds."},
+    )
 
     @field_validator("judge_models")
     @classmethod

@@ -121,6 +121,13 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
     "operations/audits/test_schema_drift.py": {
         "expertise": "test_declaring_entities_alone_leaves_relationships_in_peace",
     },
+    "search/test_reranker.py": {
+        "reranker_model": "test_a_local_reranker_orders_the_results",
+    },
+    "operations/conflicts/test_judged.py": {
+        "nli_model": "test_local_model_is_that_of_the_settings",
+        "nli_threshold": "test_local_model_with_words_in_common_asks_from_the_threshold_on",
+    },
     "operations/conflicts/test_memories.py": {
         "operations.neighbour_graph.similarity": "test_the_answer_is_kept_for_its_tables_and_no_others",
     },

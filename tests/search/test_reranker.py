@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from slowwave.search.planner import RERANKED, SELECTED, SHOWN, Candidate, reranked, selected
+from slowwave.search.request import SearchRequest
+from slowwave.search.search import search_on
 from slowwave.store.connect import Store
 from tests.endpoints import Server
+from tests.memories import remember
+from tests.models.tiny_onnx import write_model
 from tests.search.test_planner import answers, helped, helper
-from tests.search.test_search import corpus, file
+from tests.search.test_search import TODAY, Axes, asked, corpus, file
 from tests.snapshots import uid
 from tests.wiki.recall.test_wake_rows import KEY
 
@@ -78,3 +83,45 @@ def test_a_search_is_reranked_where_it_is_set_and_not_refused(store: Store, serv
     assert [r.id for r in found.results] == plain
     assert len(found.warnings) == 1
     assert "No reranker is set" in helped(store, server, "tea", mode="bm25", rerank="true").warnings[0]
+
+
+def test_a_local_reranker_orders_the_results(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of the settings decides; a request, a plain search and an exact search do without, and a namespace names no folder."""
+    texts = ("tea", "tea and more", "tea and more green")
+    remember(store, "acme", {"reranker_model": "elsewhere"})
+    corpus(store, *(file(f"p{n}", f"{n}.md", text) for n, text in enumerate(texts)))
+    plain = [r.id for r in asked(store, "tea", mode="bm25").results]
+    assert plain == [uid("p0"), uid("p1"), uid("p2")]
+    assert not asked(store, "tea", mode="bm25").warnings
+    folder = str(write_model(tmp_path, {"green": [2], "more": [-1], "tea": [0.5]}, ["score"]))
+    monkeypatch.setenv("SLOWWAVE_RERANKER_MODEL", folder)
+    reranked_ids = [uid("p2"), uid("p0"), uid("p1")]
+    found = asked(store, "tea", mode="bm25", rerank="true")
+    assert ([r.id for r in found.results], found.warnings) == (reranked_ids, ())
+    assert [r.id for r in asked(store, "tea", mode="bm25", k=1).results] == reranked_ids[:1]
+    assert [r.id for r in asked(store, "tea", mode="bm25", rerank="false").results] == plain
+    exact, also_exact = (asked(store, "tea", mode="exact", rerank=rerank).results for rerank in ("auto", "false"))
+    assert [r.id for r in exact] == [r.id for r in also_exact]
+    with store.connect("server") as connection:
+        request = SearchRequest(query="tea", mode="bm25")
+        assert [
+            r.id for r in search_on(connection, "acme", request, embedder=Axes(), today=TODAY, plain=True).results
+        ] == plain
+
+
+@pytest.mark.parametrize("fault", ["nothing", "three labels", "broken"])
+def test_a_local_reranker_that_fails_leaves_the_order_and_one_sentence(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    """The search goes on, whatever is in the folder."""
+    corpus(store, *(file(f"p{n}", f"{n}.md", f"tea {'and more ' * n}") for n in range(3)))
+    plain = [r.id for r in asked(store, "tea", mode="bm25").results]
+    if fault != "nothing":
+        write_model(tmp_path, {"more": (1, 1, 1)})
+    if fault == "broken":
+        (tmp_path / "model.onnx").write_bytes(b"no model")
+    monkeypatch.setenv("SLOWWAVE_RERANKER_MODEL", str(tmp_path))
+    found = asked(store, "tea", mode="bm25")
+    assert [r.id for r in found.results] == plain
+    (warning,) = found.warnings
+    assert warning.startswith("The results were not reranked. The ")

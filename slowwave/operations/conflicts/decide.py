@@ -19,7 +19,7 @@ from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.items import decides_alone, why_asked
-from slowwave.plans.questions import NO_SIDE, SAID, WEAK_RULES, Conflict
+from slowwave.plans.questions import JUDGED, NO_SIDE, SAID, WEAK_RULES, Conflict
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -158,6 +158,9 @@ def sentence(row: _SideFields, names: Mapping[str, str]) -> str:
 OPERATION: Final = "resolve_conflicts"
 """Operation under which the rules that find conflicts are measured."""
 
+CANDIDATES: Final = "candidates:"
+"""Beginning of the author of labels about such pairs, which decide no conflict that a rule finds."""
+
 _DEFAULT: Final = "evidence_weighted"
 
 MARGIN: Final = 1.5
@@ -226,6 +229,12 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     if slight:
         decision = replace(decision, rests_on=(*decision.rests_on, "importance"))
     decision = for_audience(conflict, for_pinned(conflict, decision, sides), sides)
+    if conflict.evidence.get("rule") == JUDGED:
+        found_by = (
+            "Two models judge" if "quoted" in conflict.evidence else "A local model and the words in common suggest"
+        )
+        why = f"{decision.why} {found_by} that one replaces the other, and no rule confirms it."
+        return replace(decision, sure=False, why=why)
     if decision.sure and conflict.doubtful and not slight:
         return replace(
             decision, sure=False, why=f"{decision.why} But both may be true: the rule that found them is often wrong."
@@ -512,7 +521,7 @@ def effective_verdicts(snapshot: Snapshot) -> dict[str, EffectiveVerdict]:
     """Map what both rows state (``seen``) to the verdict on it.
 
     A person's verdict takes precedence over all others, then the newest one counts. Conflicts that only ended because a row was retired
-    are left out: once the row is back they are open again.
+    are left out: once the row is back they are open again. So are labels of pairs that no rule had found (``CANDIDATES``).
     """
     table = snapshot.table("conflicts")
     decided = table.filter(pc.is_in(table["table_name"], value_set=pa.array(list(SAID), pa.string())))
@@ -524,7 +533,7 @@ def effective_verdicts(snapshot: Snapshot) -> dict[str, EffectiveVerdict]:
         by = str(row["resolved_by"])
         if row["resolution"] == "invalidated" and not is_person(by):
             continue
-        if by.startswith("run:"):
+        if by.startswith(("run:", CANDIDATES)):
             continue
         known = found.get(row["seen"])
         if known is None or is_person(by) or not known.person:

@@ -163,7 +163,7 @@ def _among_memories(snapshot: Snapshot, settings: Settings, tally: Tally) -> lis
             continue
         a, b = read(one[k]), read(two[k])
         if one_matter(a, b, about=bool(about[k]), denied=clash == "polarity") and not _are_apart(one[k], two[k], clash):
-            evidence = _evidence("texts", float(cosine[k]))
+            evidence = evidence_of("texts", float(cosine[k]))
             if not about[k] or "similarity" not in evidence:
                 evidence["doubtful"] = True
             found.append((int(i[k]), int(j[k]), clash, evidence))
@@ -226,7 +226,8 @@ def _places(rows: StatementRows, places: Ints) -> Ints:
     return np.where(places[rows.first] >= 0, places[rows.first], held)
 
 
-def _evidence(rule: str, cosine: float) -> dict[str, object]:
+def evidence_of(rule: str, cosine: float) -> dict[str, object]:
+    """Build the evidence of a pair that a rule found; an unknown cosine is NaN, and left out."""
     return {"rule": rule} if math.isnan(cosine) else {"rule": rule, "similarity": round(cosine, 4)}
 
 
@@ -341,11 +342,11 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     block = pack(scope, author, subject)
     audience = (codes(memories[c])[0] for c in ("pinned", "visibility", "sensitivity"))
     rows = StatementRows.fold(memories, pack(block, codes(keys(memories["text"]))[0], *audience))
-    i, j, cosine = _pairs(rows, vectors.matrix, places, block, np.arange(len(rows)))
+    i, j, cosine = near_pairs(rows, vectors.matrix, places, block, np.arange(len(rows)))
     texts = rows.table["text"].take(pa.array(rows.first)).to_pylist()
     named = rows.table["author"].take(pa.array(rows.first)).to_pylist()
     impersonal = [k for k, text in enumerate(texts) if named[k] and not _SPEAKS_OF_ITSELF.search(text)]
-    between = _pairs(rows, vectors.matrix, places, pack(scope, subject), np.array(impersonal, np.int64))
+    between = near_pairs(rows, vectors.matrix, places, pack(scope, subject), np.array(impersonal, np.int64))
     other = author[rows.first][between[0]] != author[rows.first][between[1]]
     i, j = np.concatenate([i, between[0][other]]), np.concatenate([j, between[1][other]])
     cosine = np.concatenate([cosine, between[2][other]])
@@ -365,19 +366,24 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
         new = says_new(texts[max((a, b), key=lambda s: when[s])])
         told = apart is not None and apart.degree == "conflict" and apart.about in ("figures", "identifiers")
         if told and (new or find([(one, two)]) != [None]):
-            evidence = _evidence("figures", float(cosine[k]))
+            evidence = evidence_of("figures", float(cosine[k]))
             evidence["replaces" if new and named[a] == named[b] else "doubtful"] = True
             kind = kind_of_figures(read(a), read(b))
             found.append((min(a, b), max(a, b), "time" if kind == "time" else "number", evidence))
     return conflicts_of(rows, "memories", found)
 
 
-def _pairs(
-    rows: StatementRows, matrix: NDArray[np.floating], places: Ints, block: Ints, chosen: Ints
+def near_pairs(
+    rows: StatementRows,
+    matrix: NDArray[np.floating],
+    places: Ints,
+    block: Ints,
+    chosen: Ints,
+    floor: float = NEAR,
 ) -> tuple[Ints, Ints, Floats]:
-    """Return the near pairs among the ``chosen`` statements whose rows are in one block, with their cosines."""
+    """Return the near pairs among the ``chosen`` statements whose rows are in one block, with their cosines from ``floor`` up."""
     blocks, held = np.unique(block[rows.first[chosen]], return_inverse=True)[1].astype(np.int64), _places(rows, places)
-    return _with_equal_words(rows, _near(matrix, _NEAREST, NEAR, held, blocks, chosen), blocks, held, chosen)
+    return _with_equal_words(rows, _near(matrix, _NEAREST, floor, held, blocks, chosen), blocks, held, chosen)
 
 
 def _near(

@@ -422,6 +422,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
 
         What a person decided is applied and never asked again. Otherwise the namespace's policy decides: the newer row, the better
         supported one, the more trusted source, or two models that agree and cite their sources. The plan shows what both rows say and why.
+        If two models are set, they also compare near memories that no rule settles; a change of fact that both see becomes a question.
         """,
         reads=(
             *("entities", "entity_aliases", "relationships", "memory_facts", "chunks", "documents"),

@@ -4,7 +4,8 @@
 two models do, at plan time. Their opinions are stored in the conflicts table, and they are not asked again while both rows state the
 same.
 
-The planner proposes a loser for every conflict of live rows, unless someone has decided otherwise.
+If models are set, they also label near memories that no rule settles (``slowwave.operations.conflicts.judged``): a change becomes a
+question. The planner proposes a loser for every conflict of live rows, unless someone has decided otherwise.
 
 The setting ``policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from (else recorded_at),
 ``evidence_weighted`` confidence × live sources × recency, ``source_precedence`` the most trusted source, ``two_judges`` two models that
@@ -52,15 +53,18 @@ from slowwave.operations.conflicts.decide import (
     why_this_side,
 )
 from slowwave.operations.conflicts.find import find_conflicts
+from slowwave.operations.conflicts.judged import LabelledPairs, judge_pairs
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.commands import argument
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.questions import SAID, Conflict, said_hash
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.text.quotation import quote
 
 _QUOTED: Final = 3  # passages a side that a judge reads
 _SOURCES: Final = 10
+_LONGEST_QUOTE: Final = 120
 _KEPT: Final = ("state", "pinned", *AUDIENCE)  # of memories, whatever decides
 
 
@@ -72,9 +76,19 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     verdicts = effective_verdicts(snapshot)
     open_: list[Conflict] = []
     decisions: list[tuple[Conflict, ConflictDecision]] = []
-    sides = read_sides(snapshot, found.conflicts, settings)
     policy = settings.options("resolve_conflicts", ResolveConflictsOptions).policy
-    for conflict in found.conflicts:
+    near = LabelledPairs()
+    if policy != "manual":
+        near = judge_pairs(
+            *(snapshot, found.conflicts, inputs.judges, inputs.nli),
+            threshold=settings.nli_threshold,
+            cap=JUDGE_TOKENS,
+            pairs=MOST_JUDGED,
+            budget=inputs.budget,
+        )
+    conflicts = (*found.conflicts, *near.changed)
+    sides = read_sides(snapshot, conflicts, settings)
+    for conflict in conflicts:
         earlier = verdicts.get(conflict.seen)
         if earlier is not None and not (earlier.person or earlier.resolution == "kept" or policy == "two_judges"):
             earlier = None  # judges are heard under their own policy only, but what they kept is kept
@@ -99,7 +113,7 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     items, waiting = _items(snapshot, decisions, sides)
     counts["decided by another conflict of a row"] = waiting
     counts["newest wins"] = sum(i.decision == Decision.RESOLVE and "newest_wins" in i.evidence for i in items)
-    return Proposal(tuple(items), _report(inputs, found.conflicts, open_, items, counts, judged))
+    return Proposal(tuple(items), _report(inputs, conflicts, open_, items, counts, judged, near))
 
 
 def _as_decided(winner: str, earlier: EffectiveVerdict) -> ConflictDecision:
@@ -243,6 +257,10 @@ def _item(
     equal = (conflict.also_a if decision.winner == "a" else conflict.also_b) if not loss.ended_by else ()
     if equal:  # an answer against the winner ends these too, as long as they state this
         evidence["equal"] = {id_: _said_hash(conflict.table, id_, sides) for id_ in equal}
+    if isinstance(spans := conflict.evidence.get("quoted"), Mapping):
+        words = {s: sides.rows[conflict.table, id_]["text"] for s, id_ in (("a", conflict.a), ("b", conflict.b))}
+        quoted = {s: quote(text[slice(*spans[s])], _LONGEST_QUOTE) for s, text in words.items()}
+        evidence["quoted"] = _by_side(quoted, decision.winner)
     if loss.ended_by:
         evidence["ended_by"] = sentence(sides.rows[conflict.table, loss.ended_by], names)
     by_person = decision.policy == "manual"
@@ -277,6 +295,7 @@ def _report(
     items: Sequence[Item],
     counts: Mapping[str, int],
     judged: JudgedConflicts,
+    near: LabelledPairs,
 ) -> Report:
     policy = inputs.settings.options("resolve_conflicts", ResolveConflictsOptions).policy
     resolved = sum(i.decision == Decision.RESOLVE for i in items)
@@ -309,6 +328,7 @@ def _report(
             "not asked about": judged.not_asked,
             "tokens of the judges": judged.tokens,
         }
+    numbers |= {f"near pairs: {name}": count for name, count in near.numbers.items()}
     headline = (
         f"{resolved:,} of {len(conflicts):,} conflicts would be resolved by the policy {policy}; "
         f"{len(items) - resolved:,} go to a person."
@@ -321,6 +341,7 @@ def _report(
         findings=(
             *_outcomes(inputs, open_, judged),
             *(Finding(sentence) for sentence in judged.sentences),
+            *near.findings,
             *_silent(inputs, open_),
             *_left_alone(counts.get("both pinned", 0), inputs.snapshot.namespace),
         ),

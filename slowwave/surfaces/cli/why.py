@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -166,6 +167,7 @@ def _expected(plan: StoredPlan, operation: str) -> str:
 app = typer.Typer(help="List contradicting rows and decide which one is right.", no_args_is_help=True)
 
 _SHOWN = 50
+_CONTRADICT: Final = ("contradiction", "changed")
 
 
 class Right(StrEnum):
@@ -234,6 +236,67 @@ def resolve(
         say(f"Conflict {found.id}: both rows stay, and the question is not asked again.")
     else:
         say(f"Conflict {found.id}: {right.value} is right. The next night proposes what follows. {_outcome(found)}")
+
+
+@app.command()
+def calibrate(
+    pairs: Annotated[
+        Path, typer.Argument(help="JSON lines with a, b and label; contradiction and changed are conflicts.")
+    ],
+    model: Annotated[
+        str, typer.Option(help="Folder or name of the model of inference; that of SLOWWAVE_NLI_MODEL by default.")
+    ] = "",
+    download: Annotated[bool, typer.Option(help="Download a model that is named and not on this machine.")] = False,
+    json: Json = False,
+) -> None:
+    """Print precision and recall of a local model by threshold."""
+    from slowwave.models.cross_encoder import NliModel
+    from slowwave.models.cross_encoder import calibrate as compare
+    from slowwave.store.settings import Settings
+
+    if not (name := model or Settings().nli_model):
+        raise Refused("No model is named. Give --model, a folder with model.onnx, tokenizer.json and config.json.")
+    rows = compare(NliModel(name, download=download), labelled := _labelled(pairs))
+    if json:
+        show_json([row._asdict() for row in rows])
+        return
+    show_table(
+        f"{name} and {len(labelled):,} pairs, of which {sum(true for _, _, true in labelled):,} contradict each other",
+        ("SLOWWAVE_NLI_THRESHOLD", "found", "wrong", "precision", "recall"),
+        [
+            (f"{row.threshold:g}", row.found, row.wrong, *(_share(value) for value in (row.precision, row.recall)))
+            for row in rows
+        ],
+    )
+    say("Set SLOWWAVE_NLI_THRESHOLD to the lowest value whose precision is good enough to ask a person.")
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _labelled(path: Path) -> list[tuple[str, str, bool]]:
+    """Read labelled pairs; refuse a file that has none, or a line without texts and a label."""
+    from json import loads
+
+    rows: list[tuple[str, str, bool]] = []
+    try:
+        lines = path.read_text("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise Refused(f"{path} cannot be read ({type(problem).__name__}). Name a file of JSON lines.") from None
+    for number, line in enumerate(lines, 1):
+        try:
+            row = loads(line) if line.strip() else None
+            one, two, label = (row[name] for name in ("a", "b", "label")) if row else ("", "", "")
+        except (ValueError, TypeError, KeyError):
+            one = two = label = None
+        if not (isinstance(one, str) and isinstance(two, str) and isinstance(label, str)):
+            raise Refused(f"Line {number} of {path} is not a JSON object with the texts a, b and label. Correct it.")
+        if label:
+            rows.append((one, two, label in _CONTRADICT))
+    if not rows:
+        raise Refused(f"{path} has no pairs, so there is nothing to compare. Add lines with a, b and label.")
+    return rows
 
 
 def _outcome(conflict: StoredConflict) -> str:

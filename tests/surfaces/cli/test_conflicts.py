@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+
+import pytest
 
 from slowwave.night.night import run_night
 from slowwave.store.connect import Store
 from tests.memories import ago, remember
+from tests.models.tiny_onnx import write_model
 from tests.surfaces.cli.conftest import Run
 
 
@@ -55,3 +59,38 @@ def test_memory_text_cannot_speak_in_the_terminal(store: Store, run: Run) -> Non
     out = run("conflicts", "list", "acme")[1]
     assert "\x1b" not in out
     assert "[bold]" in out
+
+
+def test_calibration_of_a_local_model_needs_no_store(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Precision and recall by threshold, of the model that is named or that of the settings."""
+    folder = str(write_model(tmp_path / "model", {"tram": (0, 0, 3), "bike": (0, 0, 3)}))
+    pairs = tmp_path / "pairs.jsonl"
+    rows = [("bike", "tram", "contradiction"), ("bike", "x", "changed"), ("tram", "bike", "entailment")]
+    pairs.write_text("\n".join(json.dumps(dict(zip(("a", "b", "label"), row, strict=True))) for row in rows))
+    code, out, _ = run("conflicts", "calibrate", str(pairs), "--model", folder, "--json")
+    assert code == 0
+    by = {row["threshold"]: row for row in json.loads(out)}
+    assert (by[0.95]["found"], by[0.95]["wrong"], by[0.95]["precision"], by[0.95]["recall"]) == (1, 1, 0.5, 0.5)
+    monkeypatch.setenv("SLOWWAVE_NLI_MODEL", folder)
+    code, out, _ = run("conflicts", "calibrate", str(pairs))
+    assert (code, "0.667" in out, "SLOWWAVE_NLI_THRESHOLD" in out) == (0, True, True)
+
+
+def test_calibration_refuses_in_sentences(run: Run, tmp_path: Path) -> None:
+    """No model, no file, a line that is no pair, no pairs, and a folder without a model."""
+    pairs = tmp_path / "pairs.jsonl"
+    code, _, err = run("conflicts", "calibrate", str(pairs))
+    assert (code, "--model" in err) == (2, True)
+    code, _, err = run("conflicts", "calibrate", str(pairs), "--model", str(tmp_path))
+    assert (code, "cannot be read" in err) == (2, True)
+    pairs.write_text('{"a": "x", "b": "y", "label": "changed"}\n{"a": "x"}')
+    code, _, err = run("conflicts", "calibrate", str(pairs), "--model", str(tmp_path))
+    assert (code, "Line 2" in err) == (2, True)
+    pairs.write_text("\n")
+    code, _, err = run("conflicts", "calibrate", str(pairs), "--model", str(tmp_path))
+    assert (code, "no pairs" in err) == (2, True)
+    pairs.write_text('{"a": "x", "b": "y", "label": "changed"}')
+    code, _, err = run("conflicts", "calibrate", str(pairs), "--model", str(tmp_path))
+    assert code != 0
+    assert "has no model.onnx" in err
+    assert "Traceback" not in err

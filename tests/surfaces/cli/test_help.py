@@ -22,7 +22,7 @@ DIALECT: Final = re.compile(
 )
 """Words that the help does not use: "Why; said again." matches, "Why; may be repeated." must not."""
 SENTENCES: Final = re.compile(r"(?<=[.!?:;])\s+|\n\s*\n")
-MOST_TOP_LEVEL, MOST_IN_SUM = 34, 94
+MOST_TOP_LEVEL, MOST_IN_SUM = 34, 95
 
 
 def tree(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
