@@ -22,14 +22,14 @@ git -C "$folder" init -q
 git -C "$folder" add -A
 git -C "$folder" -c user.name=example -c user.email=example@example.com commit -qm "Write some notes"
 
-slowwave connect folder "$folder" --name notes
-slowwave night notes # shows what it would propose: the folder is only read
-slowwave connect write notes
-slowwave night notes --force
-slowwave plans diff notes
-plan=$(slowwave plans list notes --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["plan_hash"])')
-slowwave plans approve notes "$plan" --by example # the decided items; the question about the day stays open
-slowwave apply notes
+slowwave connect folder "$folder" --name vaultexample
+slowwave night vaultexample # shows what it would propose: the folder is only read
+slowwave connect write vaultexample
+slowwave night vaultexample --force
+slowwave plans diff vaultexample
+plan=$(slowwave plans list vaultexample --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["plan_hash"])')
+slowwave plans approve vaultexample "$plan" --by example # the decided items; the question about the day stays open
+slowwave apply vaultexample
 cat "$folder/people/bob.md"
-slowwave undo notes last
+slowwave undo vaultexample last
 git -C "$folder" log --oneline

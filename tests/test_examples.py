@@ -51,7 +51,10 @@ def run_example(store: Store, name: str, **variables: str) -> str:
 def test_vault_of_markdown_is_changed_by_one_commit_and_restored(store: Store) -> None:
     printed = run_example(store, "markdown_vault.sh")
     assert "It would propose:" in printed
-    assert "# Bob - Bob likes tea. - Bob prefers email over Slack." in printed
+    email, tea = "- Bob prefers email over Slack.", "- Bob likes tea."
+    assert (
+        f"# Bob {email} {tea} " in printed or f"# Bob {tea} {email} " in printed
+    )  # which of two equal lines stays depends on ids
     assert "undid 1 item" in printed
     assert "slowwave: undo of what was applied" in printed
 

@@ -107,7 +107,7 @@ def _downloaded(name: str, *, download: bool) -> Path:
         action = (
             "Check the name and the connection."
             if download
-            else "Name a folder, or download the model once by `slowwave conflicts calibrate --download`."
+            else "Name a folder, or download the model once by `slowwave conflicts calibrate PAIRS --download`."
         )
         raise EncoderError(
             f"The model {name} is neither a folder nor a downloaded model ({type(error).__name__}). {action}"

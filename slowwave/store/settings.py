@@ -534,7 +534,7 @@ class Settings(BaseSettings):
         gt=0.5,
         le=1,
         description="Probability of a contradiction from which that model asks for a question, together with the words in common.",
-        json_schema_extra={"why": "Models differ: `slowwave conflicts calibrate` shows what each value finds."},
+        json_schema_extra={"why": "Models differ: `slowwave conflicts calibrate PAIRS` shows what each value finds."},
     )
 
     @field_validator("judge_models")

@@ -38,7 +38,7 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*['’]?|[€$£%]")
 _LIMITED: Final = re.compile(
     r"[?\"“”`;()\[\]]|:\s|\b(?:if|unless|when|whenever|while|until|till|once|before|after|during|only|except|but|however|although|though|yet|or"
     r"|nor|either|neither|both|between|together|than|instead|without|with|used to|would|could|might|may be|perhaps|maybe|probably|possibly"
-    r"|likely|supposed?|imagine|pretend|seems?|apparently|allegedly|thinks?|thought|believes?|says?|said|wrote|claims?|claimed|hopes?|hoped"
+    r"|likely|supposed?|imagine|pretend|joking|kidding|joke|lol|seems?|apparently|allegedly|thinks?|thought|believes?|says?|said|wrote|claims?|claimed|hopes?|hoped"
     r"|wants?|plans?|changed|no longer|any ?more|formerly|previously|that|which|who|because|so|sometimes|often|usually|in order)\b",
     re.IGNORECASE,
 )

@@ -200,7 +200,7 @@ class PlannedForgetting:
     person edited since the last sync: they stay on disk and are not imported again. ``histories`` are the followed folders of these pages
     that are in a git repository, whose history keeps the text. ``along`` counts the passages that do not match and are deleted with their
     page; ``examples`` are some of their texts. ``inside`` counts the rows that hold the text only inside longer words, such as ``words``,
-    and are kept.
+    and are kept. ``namesakes`` counts the entities of the name, if it was the name of several.
     """
 
     plan_hash: str
@@ -212,11 +212,12 @@ class PlannedForgetting:
     examples: tuple[str, ...] = ()
     inside: int = 0
     words: tuple[str, ...] = ()
+    namesakes: int = 0
 
     def to_json(self) -> dict[str, object]:
         """Return the plan as ``--json`` shows it."""
         lists = {name: list(getattr(self, name)) for name in ("pages", "edited", "histories", "examples", "words")}
-        counts = {"rows": dict(self.rows), "along": self.along, "inside": self.inside}
+        counts = {"rows": dict(self.rows), "along": self.along, "inside": self.inside, "namesakes": self.namesakes}
         return {"plan_hash": self.plan_hash, **counts, **lists, "message": self.sentence()}
 
     def sentence(self) -> str:
@@ -231,7 +232,10 @@ class PlannedForgetting:
             else ""
         )
         files = FILES if self.pages else ""
-        return " ".join(filter(None, (f"The plan would delete {counts}.", along, inside, NO_UNDO, files, NOT_ERASED)))
+        several = f"{self.namesakes:,} entities have this name, and all of them are deleted." if self.namesakes else ""
+        return " ".join(
+            filter(None, (f"The plan would delete {counts}.", several, along, inside, NO_UNDO, files, NOT_ERASED))
+        )
 
 
 def along_sentence(count: int) -> str:
@@ -304,6 +308,7 @@ def plan_forgetting(
             root for root, folder in folders.items() if any((up / ".git").exists() for up in (folder, *folder.parents))
         ),
         *((last := selections[-1]).along, last.examples, last.inside, last.words),
+        namesakes=named if by == "entity" and (named := len(last.rows["entities"])) > 1 else 0,
     )
 
 

@@ -581,7 +581,7 @@ def test_undo_leaves_the_items_on_which_later_changes_stand_and_takes_back_all_o
         return before
 
     written = write("2031-01-01Z")
-    with pytest.raises(UndoBlocked, match=r"rows of 1 item of this run.*--leave-changed") as refused:
+    with pytest.raises(UndoBlocked, match=r"1 item of this run was changed later.*--leave-changed") as refused:
         undo_run(store, result.run_id)
     assert refused.value.items == (kept.id,)
     with pytest.raises(UndoBlocked):

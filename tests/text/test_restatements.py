@@ -20,6 +20,7 @@ SAME = [
 ]
 
 OTHER = [
+    ("I live in Bergen.", "I live in Bergen. Just kidding!"),
     ("Anna's office is in Porto.", "The office of Anna is in Lisbon."),
     ("Anna's office is in Porto.", "The office of Ann is in Porto."),
     ("Anna's office is in Porto.", "The old office of Anna is in Porto."),

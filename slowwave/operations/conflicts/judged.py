@@ -45,13 +45,13 @@ FLOOR: Final = 0.4
 """Cosine of pairs that models compare: with the contextual model 91 % of the changes of ``changed_facts.toml`` reach it, 63 % reach .58."""
 
 MOST_READ: Final = 5_000
-"""Nearest pairs of a night that are parsed, besides those that have a label: a second of CPU."""
+"""Nearest pairs of a night that are parsed, besides those that have a label."""
 
 SCORE: Final = "contradiction"
 """Evidence of a pair: the probability that a local model of inference gives to a contradiction."""
 
 MOST_SCORED: Final = 500
-"""Pairs that a local model compares in one night, the nearest first: ten seconds of a model of 20 million weights."""
+"""Pairs that a local model compares in one night, the nearest first. The time of a real model was not measured."""
 
 SCHEMA: Final[Mapping[str, object]] = {
     "type": "object",

@@ -150,6 +150,8 @@ def _evidence(shown: Card) -> None:
     """Print the strongest evidence, and how likely it makes the rows one thing."""
     for step in sorted(shown.steps, key=lambda step: -abs(step.weight))[:_STEPS]:
         say(f"{step.weight:+.1f} {one_line(step.says, LONGEST)} ({reading(step.weight)})", indent=2)
+    if (more := len(shown.steps) - _STEPS) > 0:
+        say(f"and {counted(more, 'weaker piece')} of evidence", indent=2)
     if shown.verdict:
         say(one_line(shown.verdict, LONGEST))
 

@@ -163,7 +163,9 @@ def _print_decided(stored: StoredItem, names: Mapping[str, str], digits: int, *,
 
 def _odds(stored: StoredItem) -> str:
     """Return the probability that merged rows are one thing; other items have a score, which says nothing to a person."""
-    return f"{stored.probability:.3f}  " if stored.kind == "merge_rows" else ""
+    from slowwave.plans.waterfall import percent
+
+    return f"{percent(stored.probability)}  " if stored.kind == "merge_rows" else ""
 
 
 def _under(text: str, style: str, *, wide: bool) -> None:

@@ -38,6 +38,10 @@ from slowwave.wiki.claims.subjects import Resolution, Subject, names_of, resolve
 # Vectors of statements, computed before any lock is taken. Without them a statement can only be found by words, until a night adds
 # vectors.
 
+_NO_CLAIMS: Final = (
+    "it has no claims that could end, since its memories lie in that store's own tables. Nothing was changed. Let the store's client "
+    "delete them; the next night reads what is left."
+)
 _MODEL: Final = """
 SELECT (SELECT v.dimensions FROM memory.vector_models v WHERE v.model = %s),
   pg_has_role((SELECT relowner FROM pg_class WHERE oid = 'memory.vector_models'::regclass), 'USAGE')"""
@@ -145,7 +149,7 @@ def remember(
     """
     moment = now()
     scope = namespace_id(connection, namespace)
-    refuse_connected(connection, [namespace])
+    refuse_connected(connection, [namespace], *([_NO_CLAIMS] if request.action == "forget" else []))
     screened = screened_request(namespace, request, settings, moment)
     call = _Call(connection, namespace, scope, token, settings, screened, moment)
     if request.force_inbox:

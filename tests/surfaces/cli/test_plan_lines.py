@@ -42,7 +42,7 @@ def test_questions_come_first_and_pages_follow_each_other(store: Store, terminal
     while command:
         code, out, err = terminal(*shlex.split(command)[1:])
         assert code == 0, err
-        seen += re.findall(r"^([0-9a-f]{8})  \d", out, re.MULTILINE)
+        seen += re.findall(r"^([0-9a-f]{8})  ", out, re.MULTILINE)
         if len(seen) == 2:
             assert reviews[0].startswith(seen[0])
             assert "for review" in out
@@ -50,7 +50,7 @@ def test_questions_come_first_and_pages_follow_each_other(store: Store, terminal
         command = named[0] if named else ""
     assert sorted(seen) == sorted(i.id[:8] for i in plan.items)
     shown = terminal("plans", "show", world.slug, "--decision", "review")[1]
-    assert re.findall(r"^([0-9a-f]{8})  \d", shown, re.MULTILINE) == [reviews[0][:8]]
+    assert re.findall(r"^([0-9a-f]{8})  ", shown, re.MULTILINE) == [reviews[0][:8]]
     found = json.loads(terminal("plans", "show", world.slug, "--decision", "review", "--json")[1])
     assert ([i["id"] for i in found["items"]], found["matching"]) == (reviews, 1)
     assert found["counts"] == {"pending": len(plan.items)}
