@@ -99,7 +99,7 @@ def test_name_is_downloaded_only_if_that_is_wanted(tmp_path: Path, monkeypatch: 
         return str(write_model(tmp_path / "hub", WORDS))
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
-    with pytest.raises(EncoderError, match="calibrate --download"):
+    with pytest.raises(EncoderError, match="calibrate PAIRS --download"):
         NliModel("maker/model").contradiction([("a", "b")])
     assert NliModel("maker/model", download=True).contradiction([("a", "b")]) == pytest.approx([1 / 3])
     assert [wish["local_files_only"] for wish in wishes] == [True, False]
