@@ -47,7 +47,7 @@ _QUANTITY: Final = re.compile(
     r"(?:\d[\d/.]*x)*[\d/.-]+[^\W\d_]{1,6}|\d[\d/.]*(?:x\d[\d/.]*)+(?:-?[^\W\d_]{1,6})?", re.IGNORECASE
 )
 _PARTED: Final = re.compile(r"(?<![\w/-])([^\W\d_]{1,4}) (\d[\w/]{1,8})(?![\w/-])")
-_NOTHING: Final = frozenset(("", "nan", "none", "null", "n a", "na", "unknown"))
+NOTHING: Final = frozenset(("", "nan", "none", "null", "n a", "na", "unknown"))
 
 CODES: Final = "code in the name"
 """Key of the column of model numbers and similar codes that are extracted from the names."""
@@ -127,7 +127,7 @@ def prepare(
     for row, (given, kind) in enumerate(zip(attributes, kinds.tolist(), strict=True)):
         pairs = known.get(given) if isinstance(given, str) else None
         if pairs is None:
-            pairs = tuple(_scalars(given))
+            pairs = tuple((key, value[:_LONGEST]) for key, value in scalars(given))
             if isinstance(given, str) and len(given) <= _SHORT:
                 known[given] = pairs
         for key, value in pairs:
@@ -170,7 +170,7 @@ def _column(kind: int, key: str, raw: _Raw, shape: str) -> Column | None:
     texts, number = np.unique(forms, return_inverse=True)
     rows = np.frombuffer(raw.rows, np.int64)
     codes = number.astype(np.int64)[np.frombuffer(raw.codes, np.int64)]
-    stated = ~np.isin(texts, list(_NOTHING))[codes]
+    stated = ~np.isin(texts, list(NOTHING))[codes]
     place = np.cumsum(np.isin(np.arange(len(texts)), codes[stated])) - 1
     texts = texts[np.unique(codes[stated])]
     rows, codes = rows[stated], place[codes[stated]]
@@ -186,7 +186,7 @@ def _shape(key: str, values: Sequence[str], stated: int) -> str:
     """Return the shape of the values of a column, if at least 80 % of them have it."""
     distinct = sorted(values)
     sample = [v.strip() for v in distinct[:: max(1, len(distinct) // _SAMPLE)]]
-    sample = [v for v in sample if fold(v) not in _NOTHING] or [""]
+    sample = [v for v in sample if fold(v) not in NOTHING] or [""]
     unique = len(distinct) / stated
 
     def shaped(pattern: re.Pattern[str], share: float = _SHARE) -> bool:
@@ -252,8 +252,11 @@ def _parted_codes(name: str) -> Iterator[str]:
             yield re.sub(r"[\W_]", "", match[0]).casefold()
 
 
-def _scalars(given: object) -> Iterator[tuple[str, str]]:
-    """Yield attribute and value pairs of a JSON object, with lists expanded, or nothing for any other value."""
+def scalars(given: object) -> Iterator[tuple[str, str]]:
+    """Yield attribute and value pairs of a JSON object, with lists expanded, or nothing for any other value.
+
+    Whole numbers have no decimals: frames write them with some if other rows lack the attribute.
+    """
     if isinstance(given, str):
         if not given or given == "{}":
             return
@@ -267,7 +270,9 @@ def _scalars(given: object) -> Iterator[tuple[str, str]]:
     for key, value in pairs.items():
         for one in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(one, str):
-                text = one[:_LONGEST]
+                text = one
+            elif isinstance(one, float) and one.is_integer():
+                text = str(int(one))
             elif isinstance(one, (int, float)) and not isinstance(one, bool):
                 text = str(one)
             else:

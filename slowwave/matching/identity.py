@@ -14,18 +14,17 @@ rows that differ. Placeholders, and values that more than ``MOST_ROWS`` rows sha
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slowwave.matching.attributes import EMAIL, PHONE, TELEPHONE, URL
+from slowwave.matching.attributes import EMAIL, NOTHING, PHONE, TELEPHONE, URL, scalars
 from slowwave.matching.names import fold
 from slowwave.text.tokens import counted, suggest_name
 
@@ -56,35 +55,38 @@ _NOBODY: Final = frozenset(
 )
 """Folded values that stand for a missing one, also before the "@" of an email."""
 
-_PLACEHOLDERS: Final = _NOBODY | {
-    *(
-        "nan",
-        "no",
-        "undefined",
-        "missing",
-        "empty",
-        "blank",
-        "test",
-        "placeholder",
-        "default",
-        "tba",
-        "tbc",
-        "tbd",
-        "todo",
-    ),
-    *(
-        "not available",
-        "not applicable",
-        "not given",
-        "not known",
-        "not set",
-        "not stated",
-        "no value",
-        "no email",
-        "no phone",
-    ),
-    *("to be announced", "to be confirmed", "to be determined"),
-}
+_PLACEHOLDERS: Final = frozenset(
+    (
+        *NOTHING,
+        *_NOBODY,
+        *(
+            "no",
+            "undefined",
+            "missing",
+            "empty",
+            "blank",
+            "test",
+            "placeholder",
+            "default",
+            "tba",
+            "tbc",
+            "tbd",
+            "todo",
+        ),
+        *(
+            "not available",
+            "not applicable",
+            "not given",
+            "not known",
+            "not set",
+            "not stated",
+            "no value",
+            "no email",
+            "no phone",
+        ),
+        *("to be announced", "to be confirmed", "to be determined"),
+    )
+)
 
 _REPEATED: Final = re.compile(r"([0x])\1+|(\w)\2{5,}")  # "000", "xxx", "9999999" without separators, not "111"
 _EXTENSION: Final = re.compile(r"[\s,;]*(?:x|ext\.?|extension|#)\s*(\d{1,6})$")
@@ -254,7 +256,7 @@ class _Stated(NamedTuple):
     def read(self, row: int, kind: str, names: tuple[str, ...], given: object) -> None:
         """Read the properties of a row from its attributes."""
         values = defaultdict[str, list[str]](list)
-        for key, value in _texts(given):
+        for key, value in scalars(given):
             values[fold(key)].append(value)
             self.keys[kind].add(key)
         found: list[dict[Form, str]] = []
@@ -336,21 +338,3 @@ class _Stated(NamedTuple):
                         f"The settings declare “{name}” to identify the type “{type_}”, but none of its {counted(rows[kind], 'row')} "
                         f"states it, so it decides nothing.{suggest_name(name, known)}"
                     )
-
-
-def _texts(given: object) -> Iterable[tuple[str, str]]:
-    """Yield the properties of a JSON object with their values as texts, those of lists one by one; nested objects are left out."""
-    if isinstance(given, str):
-        try:
-            given = json.loads(given)
-        except ValueError:
-            return
-    if not isinstance(given, Mapping):
-        return
-    properties: Mapping[Any, Any] = given
-    for key, value in properties.items():
-        for one in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(one, float) and one.is_integer():  # frames write whole numbers so if others are missing
-                yield str(key), str(int(one))
-            elif isinstance(one, str | int | float) and not isinstance(one, bool):
-                yield str(key), str(one)
