@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -202,6 +203,18 @@ def question(item: Item, lost: Sequence[tuple[str, str]] = (), *, only: bool = F
     asked = f"{asked} It {loss}." if loss else asked
     message = f"{asked} {doubt}" if (doubt := in_doubt(item)) else asked
     return ReviewQuestion(code, redact(message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"))
+
+
+def split_question(sentence: str) -> tuple[str, str]:
+    """Return the question that begins a stored sentence, and the rest; the question is empty if the sentence asks nothing.
+
+    A question mark within a quotation ends no question.
+    """
+    for mark in re.finditer(r"\?(?=\s|$)", sentence):
+        asked = sentence[: mark.end()]
+        if asked.count("“") == asked.count("”"):
+            return asked, sentence[mark.end() :].strip()
+    return "", sentence
 
 
 def asks_which(item: Item) -> bool:

@@ -16,7 +16,7 @@ from slowwave.changes.rows import (
     supersede_facts,
 )
 from slowwave.plans.items import Item
-from slowwave.plans.questions import ReviewQuestion, question, questions
+from slowwave.plans.questions import ReviewQuestion, question, questions, split_question
 from tests.snapshots import TAKEN_AT, make_snapshot, uid
 
 SNAPSHOT = make_snapshot(
@@ -94,3 +94,10 @@ def test_only_review_items_ask():
     assert questions([ENTITIES], {ENTITIES.id: [(uid("b"), "5")]}, only=frozenset({ENTITIES.id})) == {
         ENTITIES.id: ReviewQuestion("value_lost", "Would lose 5 of row e-b.")
     }
+
+
+def test_split_question_ends_at_no_mark_within_a_quotation() -> None:
+    asked, rest = split_question("Does “Are you in?” state the same? They differ in a name.")
+    assert (asked, rest) == ("Does “Are you in?” state the same?", "They differ in a name.")
+    assert split_question("May this go?") == ("May this go?", "")
+    assert split_question("Would lose 12.50 EUR.") == ("", "Would lose 12.50 EUR.")

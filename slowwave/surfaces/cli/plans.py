@@ -186,8 +186,9 @@ def _rest(stored: StoredItem) -> str:
         return stored.reason
     if not stored.is_question:
         return ""
-    _, mark, rest = stored.reason.partition("?")
-    return rest.strip() if mark else stored.reason
+    from slowwave.plans.questions import split_question
+
+    return split_question(stored.reason)[1]
 
 
 def _short(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -31,7 +30,7 @@ from slowwave.night.answers import (
 )
 from slowwave.night.follow_up import held_back, leaves_questions, seal_follow_ups
 from slowwave.plans.ledger import StoredItem, StoredPlan
-from slowwave.plans.questions import CODES, HEADINGS, NO_SIDE
+from slowwave.plans.questions import CODES, HEADINGS, NO_SIDE, split_question
 from slowwave.plans.review import SORTS, Sort
 from slowwave.plans.review.card import Card, ComparedLine, MarkedRun, called_rows, card, whole_cell
 from slowwave.plans.review.drafts import Draft, NewDraft, Verdict, plan_with_open, read_drafts, read_session, undo_last
@@ -332,11 +331,11 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
     heads = card.heads
     if sides_of(stored) and heads == ("stays", "ends"):
         heads = ("This one", "The other one") if tie else ("This one: would stay", "The other one: would end")
-    asked, why = _split(card.question)
+    asked, why = split_question(card.question)
     return {
         "card": card,
-        "asked": asked,
-        "why": why,
+        "asked": asked or why,
+        "why": why if asked else "",
         "heads": heads,
         "lead": "Nothing says which of the two is later, so nothing is proposed." if tie else _lead(card, stored),
         "odds": percent(card.probability) if stored.question in _WITH_ODDS else "",
@@ -350,19 +349,6 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
         "noted": {name: value for name, value in card.evidence.items() if not sides_of(stored)},
         "notes": [note for note in card.notes if not sides_of(stored)],
     }
-
-
-def _split(question: str) -> tuple[str, str]:
-    """Return a question and the sentences after it; a question mark within a quotation ends nothing."""
-    at = next(
-        (
-            m.end()
-            for m in re.finditer(r"\?(?=\s)", question)
-            if question.count("“", 0, m.end()) == question.count("”", 0, m.end())
-        ),
-        0,
-    )
-    return (question[:at], question[at:].strip()) if at else (question, "")
 
 
 def _lead(card: Card, stored: StoredItem) -> str:
