@@ -331,10 +331,9 @@ def _rows(item: Item, sides: ItemOutcome | None) -> Iterator[SeenRow]:
 
 
 def _reworded(item: Item, texts: Mapping[str, str]) -> Iterator[SeenRow]:
-    """Yield the text of a memory now and its new text, if the item changes nothing else."""
-    if item.mutation.kind != "new_version":
-        return
-    for one in rewordings(item):
+    """Yield the text of a memory now and its new text, if the item rewords one memory."""
+    found = rewordings(item) if item.mutation.kind == "new_version" else []
+    for one in found if len(found) == 1 else ():
         before, after = texts.get(one.version), str(quotable(one.text))
         if not before:  # of a connected store, whose texts are read only by nights
             before, after = (str(quotable(str(item.evidence.get(name) or ""))) for name in ("before", "after"))

@@ -283,9 +283,11 @@ def merged(rows: Sequence[BlockRow], segments: Sequence[Segment]) -> Merged:
         row = None if row_part is None else shown[row_part]
         if segment_part is not None:
             segment = segments[segment_part]
-            again = absent[segment.body].pop(0) if not kept and segment.block and absent.get(segment.body) else None
-            back |= {again.id} if again else set()
-            parts.append((row if kept else again, segment))
+            again = row if kept else None
+            if not kept and segment.block and absent.get(segment.body):
+                again = absent[segment.body].pop(0)
+                back.add(again.id)
+            parts.append((again, segment))
         if row is not None:
             if not kept:
                 parts.append((row, None))

@@ -51,7 +51,7 @@ class QuestionForm:
 
     @property
     def is_group(self) -> bool:
-        """Return whether one answer may settle all questions of this form: no row loses a value that another question has to weigh."""
+        """Return whether one answer may settle all questions of this form; earlier and undated values are weighed one by one."""
         return self.direction in ("later", "alone", "restated")
 
     def shares_relation(self, other: QuestionForm) -> bool:
