@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from slowwave.plans.status import read_status
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli import session
 from tests.memories import ask, remember
@@ -78,6 +79,16 @@ def test_request_that_matches_nothing_is_no_failed_night(store: Store, run: Run)
     assert ask(store, "SELECT state FROM night.runs WHERE mode = 'plan' AND state IN ('crashed', 'cancelled')") == [
         ("cancelled",)
     ]
+
+
+def test_namespace_with_a_request_and_no_night_has_no_age_of_a_night(store: Store, run: Run) -> None:
+    """An alert on the age of nights must not be silenced by plans that somebody requested."""
+    toy(store, "harbour")
+    assert run("forget", "harbour", "--match", "Mara Olsen")[0] == 0
+    asked = read_status(store)
+    assert (asked.nights, len(asked.unplanned)) == ((), 1)
+    run("night", "harbour")
+    assert len(read_status(store).nights) == 1
 
 
 def test_runs_list_shows_the_outcome_of_runs(store: Store, run: Run) -> None:

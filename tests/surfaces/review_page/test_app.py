@@ -12,6 +12,7 @@ import pytest
 from slowwave.bindings.stores import let_write
 from slowwave.errors import Refused
 from slowwave.night.night import run_night
+from slowwave.night.undo import undo_run
 from slowwave.plans.gate import set_rule
 from slowwave.plans.review.drafts import NewDraft, read_drafts, save_drafts
 from slowwave.plans.review.groups import form_of
@@ -152,6 +153,35 @@ def test_signed_page_lists_applies_and_undoes_the_plans_made_from_answers_too(st
     assert ("Apply now" in done, "Undo" in done) == (False, True)
     post(browser, f"{path}/take-back", approval=fields[::-1])
     assert ask(store, LIVE) == before
+
+
+def test_page_says_what_is_done_if_one_of_two_undos_is_refused(
+    store: Store, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answers *this* and *the other one* make two approvals. The button goes on later."""
+    plan = captains(store, 2)
+    path, live = f"/plans/{plan.plan_hash}", "SELECT id FROM memory.memories WHERE invalidated_at IS NULL ORDER BY id"
+    before = ask(store, live)
+    for stored, answer in zip(plan.items, ("this", "other"), strict=True):
+        assert say(browser, plan.plan_hash, **{stored.id: answer}).status_code == 200
+    assert post(browser, f"{path}/sign").status_code == 303
+    fields = [str(id_) for (id_,) in ask(store, "SELECT id::text FROM night.approvals ORDER BY recorded_at")]
+    post(browser, f"{path}/apply", approval=fields)
+    begun: list[str] = []
+
+    def undo_first(store: Store, run: str, *, namespace: str) -> None:
+        begun.append(run)
+        if len(begun) > 1:
+            raise Refused("A line was changed.")
+        undo_run(store, run, namespace=namespace)
+
+    with monkeypatch.context() as broken:
+        broken.setattr("slowwave.surfaces.review_page.app.undo_run", undo_first)
+        stopped = post(browser, f"{path}/take-back", approval=fields[::-1])
+    assert (stopped.status_code, "Only a part was done" in stopped.text) == (409, True)
+    assert "1 of 2 approvals are undone, the others are not: A line was changed." in plain(stopped.text)
+    post(browser, f"{path}/take-back", approval=fields[::-1])
+    assert ask(store, live) == before
 
 
 def test_sign_page_lists_each_item_it_approves_and_leaves_out_with_its_changes(store: Store, browser: Browser) -> None:
