@@ -449,6 +449,17 @@ def test_match_uses_the_word_boundaries_of_the_script(store: Store, text: str, s
     assert ask(store, "SELECT %s ~ %s", stored, pattern) == [(found,)]
 
 
+def test_name_of_two_entities_is_stated_before_both_are_deleted(acme: Store) -> None:
+    name = f"Ada {MARKER}"
+    assert plan_forgetting(acme, "acme", "entity", name).namesakes == 0
+    twin = """INSERT INTO memory.entities (id, namespace_id, entity_type, name)
+      SELECT gen_random_uuid(), namespace_id, 'ship', name FROM memory.entities WHERE name = %s LIMIT 1"""
+    ask(acme, twin, name)
+    done = plan_forgetting(acme, "acme", "entity", name)
+    assert (done.namesakes, done.to_json()["namesakes"]) == (2, 2)
+    assert "2 entities have this name, and all of them are deleted." in done.sentence()
+
+
 def test_page_that_names_an_entity_reports_passages_deleted_without_the_name(acme: Store) -> None:
     name = f"Ada {MARKER}"
     ferry = "\n\n".join("The ferry is blue and leaves at nine.\n" * 60 for _ in range(4))

@@ -278,6 +278,8 @@ def test_memory_is_not_added_to_a_namespace_of_a_store(store: Store, run: Run, t
         assert (code, "connected store notes" in " ".join(err.split())) == (2, True), (kind, err)
     code, _, err = run("remember", "notes-anna", "Anna likes tea.", "--subject", "Anna", "--scope", "person")
     assert (code, "connected store notes" in " ".join(err.split())) == (2, True), err
+    code, _, err = run("forget", "notes-anna", "Anna")
+    assert (code, "it has no claims that could end" in " ".join(err.split())) == (2, True), err
     with SlowwaveStore("notes-anna", store) as items, pytest.raises(Refused, match="connected store notes"):
         items.put(("memories",), "tea", {"content": "Anna likes tea."})
     with store.connect("server") as connection, pytest.raises(Refused, match="connected store notes"):

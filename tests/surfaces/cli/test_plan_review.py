@@ -14,7 +14,7 @@ from slowwave.night.night import run_night
 from slowwave.plans.review.drafts import NewDraft, read_drafts, save_drafts
 from slowwave.plans.review.groups import form_of
 from slowwave.store.connect import Store
-from slowwave.surfaces.cli import session
+from slowwave.surfaces.cli import plan_review, session
 from slowwave.wiki.forget import plan_forgetting
 from tests.memories import ago, ask, remember
 from tests.night.test_amended_items import people, waiting
@@ -48,6 +48,15 @@ def answer(run: Run, review: Review, monkeypatch: pytest.MonkeyPatch) -> Answer:
 def drafted(review: Review) -> dict[str, tuple[str, str]]:
     found = read_drafts(review.store, review.slug, review.hash)
     return {item: (draft.verdict, draft.note) for item, draft in found.items()}
+
+
+def test_card_counts_the_evidence_that_it_leaves_out(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    slug = asking_alike(store, 3).slug
+    for most, counted in ((4, False), (0, True)):
+        monkeypatch.setattr(plan_review, "_STEPS", most)
+        monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+        text = run("plans", "review", slug, "--by", "mara")[1]
+        assert ("and 1 weaker piece of evidence" in text) == counted
 
 
 def test_answers_are_kept_and_signed_with_one_command(answer: Answer, review: Review, run: Run) -> None:
