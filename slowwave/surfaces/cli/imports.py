@@ -113,15 +113,40 @@ def facts(
 
 @app.command()
 def sessions(
-    files: Annotated[list[Path], typer.Argument(help="The files to read.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="JSONL or Markdown files; - reads Markdown from standard input.", allow_dash=True),
+    ],
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace to import into.")],
     on_error: OnError = "stop",
+    agent: Annotated[str, typer.Option(help="Markdown: name of the agent, if its head does not state it.")] = "",
+    session_id: Annotated[str, typer.Option(help="Markdown: id of the session, if its head does not state it.")] = "",
+    path: Annotated[
+        str | None, typer.Option(help="Markdown: path of its page; by default logs/sessions/AGENT/SESSION_ID.md.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Markdown: device of the session.")] = "",
+    status: Annotated[str, typer.Option(help="Markdown: active, interrupted or done.")] = "done",
+    updated: Annotated[
+        datetime | None, typer.Option(help="Markdown: time of the last message; by default today.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Import sessions of Claude Code, Codex CLI or OpenAI-style chats.
 
-    The files are JSONL. Tool calls and secrets are left out.
+    These are JSONL files; tool calls and secrets are left out. A Markdown file is
+    one session or its next version, as for POST /v1/session-ingest.
     """
+    pages = [file for file in files if file == Path("-") or file.suffix.casefold() in {".md", ".markdown"}]
+    if pages and len(files) > 1:
+        raise ImportRefused(f"{pages[0]} is one session in Markdown: import it alone. Nothing was stored.")
+    if pages:
+        _session(pages[0], namespace, agent, session_id, path, device, status, updated, as_json=json)
+        return
+    if agent or session_id or path or device or updated:
+        raise ImportRefused(
+            f"{files[0]} is read as JSONL, whose lines name agents and sessions. --agent, --session-id, --path, --device and --updated "
+            "belong to a file whose name ends in .md. Nothing was stored."
+        )
     from slowwave.store.configured_models import embedder_for
 
     # This imports a Markdown parser, which the other imports do not need.
@@ -151,26 +176,19 @@ def sessions(
     )
 
 
-@app.command()
-def session(
-    file: Annotated[Path, typer.Argument(help="The session as Markdown; - reads standard input.", allow_dash=True)],
-    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace to import into.")],
-    agent: Annotated[str, typer.Option(help="Name of the agent; by default agent: of the file's head.")] = "",
-    session_id: Annotated[
-        str, typer.Option(help="The session's id at its agent; by default session_id: of the file's head.")
-    ] = "",
-    path: Annotated[
-        str | None, typer.Option(help="Path of its page; by default logs/sessions/AGENT/SESSION_ID.md.")
-    ] = None,
-    device: Annotated[str, typer.Option(help="Device of the session.")] = "",
-    status: Annotated[str, typer.Option(help="active, interrupted or done.")] = "done",
-    updated: Annotated[datetime | None, typer.Option(help="Time of the last message; by default today.")] = None,
-    json: Json = False,
+def _session(
+    file: Path,
+    namespace: str,
+    agent: str,
+    session_id: str,
+    path: str | None,
+    device: str,
+    status: str,
+    updated: datetime | None,
+    *,
+    as_json: bool,
 ) -> None:
-    """Import one session in Markdown, or its next version.
-
-    This is the same as POST /v1/session-ingest.
-    """
+    """Import one session in Markdown; the head of the file states what no option does."""
     from slowwave.surfaces.api.memory import Memory
     from slowwave.text.frontmatter import UnreadableFile, frontmatter
     from slowwave.wiki.corpus.sessions import session_place
@@ -198,7 +216,7 @@ def session(
         captured_from="" if file == Path("-") else file.name,
         updated=updated,
     )
-    if json:
+    if as_json:
         show_json(done.model_dump(mode="json", exclude_unset=True))
         return
     for warning in done.warnings:

@@ -158,7 +158,7 @@ def test_one_session_in_markdown_is_stored_and_its_next_version(store: Store, ru
     remember(store, "work")
     file = tmp_path / "talk.md"
     file.write_text("**user**\n\nWhen is the spring tide?")
-    command = ("import", "session", str(file), "-n", "work", "--agent", "Codex CLI", "--session-id", "A 1")
+    command = ("import", "sessions", str(file), "-n", "work", "--agent", "Codex CLI", "--session-id", "A 1")
     assert said(run, *command)["result"] == "new"
     file.write_text(file.read_text() + "\n\n**assistant**\n\nAt six.")
     code, out, _ = run(*command, "--updated", "2026-05-04")
@@ -167,7 +167,7 @@ def test_one_session_in_markdown_is_stored_and_its_next_version(store: Store, ru
         ("2026-05-04",)
     ]
     assert run(*command, "--path", "core/user.md")[0] == 2
-    assert run("import", "session", str(tmp_path / "absent.md"), *command[3:])[0] == 2
+    assert run("import", "sessions", str(tmp_path / "absent.md"), *command[3:])[0] == 2
 
 
 def test_session_with_agent_in_its_head_needs_no_option(store: Store, run: Run, tmp_path: Path) -> None:
@@ -175,9 +175,29 @@ def test_session_with_agent_in_its_head_needs_no_option(store: Store, run: Run, 
     remember(store, "work")
     file = tmp_path / "talk.md"
     file.write_text("---\nagent: claude\nsession_id: s1\n---\n**user**\n\nWhen is the spring tide?")
-    command = ("import", "session", str(file), "-n", "work")
+    command = ("import", "sessions", str(file), "-n", "work")
     assert said(run, *command)["path"] == "logs/sessions/claude/s1.md"
     assert said(run, *command, "--session-id", "s2")["path"] == "logs/sessions/claude/s2.md"
     file.write_text("**user**\n\nWhen is the spring tide?")
     code, _, err = run(*command, "--session-id", "s3")
     assert (code, "--agent" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "words"),
+    [
+        (("a.md", "b.jsonl"), (), "import it alone"),
+        (("a.md", "c.markdown"), (), "import it alone"),
+        (("b.jsonl",), ("--session-id", "s1"), "whose name ends in .md"),
+    ],
+)
+def test_a_markdown_session_is_imported_alone(
+    store: Store, run: Run, tmp_path: Path, names: tuple[str, ...], options: tuple[str, ...], words: str
+) -> None:
+    """Options of one session apply to no JSONL file, and nothing is stored when a call mixes both."""
+    remember(store, "work")
+    for name in names:
+        (tmp_path / name).write_text('{"role": "user", "content": "Who opens the gate?"}\n')
+    code, _, err = run("import", "sessions", *(str(tmp_path / name) for name in names), "-n", "work", *options)
+    assert (code, words in err.replace("\n", " ")) == (2, True)
+    assert ask(store, "SELECT count(*) FROM memory.documents") == [(0,)]
