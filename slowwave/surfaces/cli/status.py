@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slowwave.night.status import NamespaceStatus
 
 
-_ANY_SETTING: Final = "SELECT 1 FROM memory.namespaces WHERE settings - 'embedding_model' <> '{}' LIMIT 1"
+_UNKNOWN_SETTING: Final = "SELECT 1 FROM memory.namespaces WHERE settings - %s::text[] <> '{}' LIMIT 1"
 
 _FAILED: Final = 3
 """Failed namespaces whose reason is printed."""
@@ -118,14 +118,18 @@ def status(
 
 
 def _may_be_misspelt(store: Store) -> bool:
-    """Return whether there is a setting whose name may be unknown: a variable with our prefix, or a setting of a namespace."""
-    from slowwave.store.settings import PREFIX, PROGRAM_VARIABLES
+    """Return whether the name of a variable or of a namespace's setting may be unknown.
 
-    names = (name for name in os.environ if name not in PROGRAM_VARIABLES)
+    Names in the settings of operations are not looked at, which takes half a second: a night refuses a misspelt one.
+    """
+    from slowwave.store.settings import PREFIX, PROGRAM_VARIABLES, Settings
+
+    known = PROGRAM_VARIABLES | {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
+    names = (name for name in os.environ if name.upper() not in known)
     if any(find_nearest(name.partition("_")[0], (PREFIX[:-1],)) for name in names):
         return True
     with store.connect("reader") as connection:
-        return connection.execute(_ANY_SETTING).fetchone() is not None
+        return connection.execute(_UNKNOWN_SETTING, (list(Settings.model_fields),)).fetchone() is not None
 
 
 def _show_failure(one: NamespaceStatus) -> None:

@@ -95,11 +95,16 @@ def test_namespaces_are_listed_without_what_plans_a_night(store: Store) -> None:
     assert (commands(modules), modules & HEAVY) == ({"namespaces"}, set())
 
 
-def test_status_checks_the_names_of_settings_without_the_patterns_of_dates(store: Store) -> None:
-    """A namespace with settings loads all operations; the patterns of dates took a fifth of that and are for changes alone."""
-    remember(store, "acme", {"blast_radius_share": 0.5})
-    modules, shown = imported("status", SLOWWAVE_DATABASE_URL=store.owner)
+def test_status_loads_the_operations_only_for_an_unknown_setting(store: Store) -> None:
+    """Known names, and those of operations that a night checks, cost nothing; an unknown one is named beside the setting that was meant."""
+    remember(store, "acme", {"blast_radius_share": 0.5, "operations": {"prune_edges": {"enabled": False}}})
+    known = {"SLOWWAVE_DATABASE_URL": store.owner, "SLOWWAVE_RECALL_FLOOR": "0.5"}
+    modules, shown = imported("status", **known)
     assert "acme" in shown
+    assert modules & {"slowwave.operations", "pyarrow", "numpy", "sqlalchemy"} == set()
+    assert "slowwave.operations.setting_names" in imported("status", **known, SLOWWAVE_RECAL_FLOOR="0.5")[0]
+    remember(store, "other", {"blast_radius_shar": 0.5})
+    modules, _ = imported("status", **known)
     assert "slowwave.operations.setting_names" in modules
     assert "slowwave.text.dates" not in modules
 
