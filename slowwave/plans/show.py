@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from slowwave.bindings.connect import texts_of
 from slowwave.changes.cells import TOLD, VERSION, Change, Insert, Value, Write, decode
@@ -25,8 +25,10 @@ from slowwave.search.words import asked, words
 from slowwave.store.logins import Connection
 from slowwave.store.tables import VECTORS
 from slowwave.text.quotation import quotable, quotable_all
-from slowwave.text.specifics import Losses
 from slowwave.text.tokens import counted, fold
+
+if TYPE_CHECKING:
+    from slowwave.text.specifics import Losses
 
 # The changes of an item for people: cell by cell before → after, its inserts, and what a text would lose.
 

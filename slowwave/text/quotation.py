@@ -165,10 +165,11 @@ def _clean(text: str) -> str:
         if found is not None and all(f.kind not in ("secret", "hidden") for f in found):
             return text  # most quoted texts were screened before
     from slowwave.text.findings import hidden  # the rules of screening take a while to load
-    from slowwave.text.screening import redact
     from slowwave.text.secrets import secrets
 
     if hidden(text) or secrets(text):
+        from slowwave.text.screening import redact  # with those of orders to a model
+
         return redact(text)
     if remembered is not None:
         remembered.note_clean(text)

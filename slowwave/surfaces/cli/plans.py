@@ -45,7 +45,6 @@ from slowwave.surfaces.cli.session import (
     wrapped,
 )
 from slowwave.text.quotation import quotable
-from slowwave.text.specifics import losses
 from slowwave.text.tokens import counted
 
 if TYPE_CHECKING:
@@ -114,6 +113,7 @@ def print_every_cell(item: Item, changes: Sequence[ItemChange], names: Mapping[s
 def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") -> None:
     """Print what a memory would no longer say, without what screening would redact."""
     from slowwave.plans.show import lost_lines
+    from slowwave.text.specifics import losses  # its patterns take a while to load
 
     if reworded.version not in texts:
         return
