@@ -257,17 +257,21 @@ def _store(
 Structure = dict[str, tuple[str, ...]]
 """Bound table → its lines, sorted; a missing table has none."""
 
+# A cast to regclass would take USAGE on the schema.
+_OID: Final = """
+(SELECT t.oid FROM pg_class t JOIN pg_namespace s ON s.oid = t.relnamespace WHERE s.nspname = {schema} AND t.relname = {table})
+"""
 _COLUMNS: Final = """
 SELECT a.attname || ' ' || format_type(a.atttypid, NULL) || CASE WHEN a.attnotnull THEN ' not null' ELSE '' END
   || CASE WHEN a.attgenerated <> '' THEN ' generated' ELSE '' END || CASE WHEN a.attidentity = 'a' THEN ' identity' ELSE '' END
-FROM pg_attribute a WHERE a.attrelid = {table}::regclass AND a.attnum > 0 AND NOT a.attisdropped
+FROM pg_attribute a WHERE a.attrelid = {table} AND a.attnum > 0 AND NOT a.attisdropped
 UNION ALL
 SELECT CASE WHEN i.indisprimary THEN 'primary key (' ELSE 'unique (' END
   || (SELECT string_agg(pg_get_indexdef(i.indexrelid, k, true), ', ' ORDER BY k) FROM generate_series(1, i.indnkeyatts) AS k) || ')'
   || coalesce(' where ' || pg_get_expr(i.indpred, i.indrelid), '')
-FROM pg_index i WHERE i.indrelid = {table}::regclass AND i.indisunique
+FROM pg_index i WHERE i.indrelid = {table} AND i.indisunique
 UNION ALL
-SELECT 'check ' || pg_get_expr(c.conbin, c.conrelid) FROM pg_constraint c WHERE c.conrelid = {table}::regclass AND c.contype = 'c'
+SELECT 'check ' || pg_get_expr(c.conbin, c.conrelid) FROM pg_constraint c WHERE c.conrelid = {table} AND c.contype = 'c'
 """
 _FOREIGN: Final = """
 SELECT (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY k.n) FROM unnest(c.conkey) WITH ORDINALITY AS k (num, n)
@@ -277,7 +281,7 @@ SELECT (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY k.n) FROM unnest
     JOIN pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.num),
   c.confdeltype::text, c.confupdtype::text
 FROM pg_constraint c JOIN pg_class f ON f.oid = c.confrelid JOIN pg_namespace n ON n.oid = f.relnamespace
-WHERE c.conrelid = {table}::regclass AND c.contype = 'f'
+WHERE c.conrelid = {table} AND c.contype = 'f'
 """
 _THERE: Final = """
 SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -295,7 +299,7 @@ def there(connection: Connection, bound: BoundTable) -> bool:
 def structure_of(connection: Connection, binding: Binding) -> Structure:
     """Return the structure lines of every bound table.
 
-    PostgreSQL's catalogue is open to all; the login only needs USAGE on the schema.
+    PostgreSQL's catalogue is open to all: the login needs no right on the tables or their schema.
     """
     names = {(bound.schema, bound.table): name for name, bound in binding.tables.items()}
     return {
@@ -332,7 +336,7 @@ def nearest(found: Mapping[str, tuple[str, ...]], binding: Binding) -> tuple[str
 
 
 def _lines(connection: Connection, bound: BoundTable, names: Mapping[tuple[str, str], str]) -> tuple[str, ...]:
-    table = sql.Literal(f"{_quoted(bound.schema)}.{_quoted(bound.table)}")
+    table = sql.SQL(_OID).format(schema=sql.Literal(bound.schema), table=sql.Literal(bound.table))
     lines = [str(line) for (line,) in connection.execute(sql.SQL(_COLUMNS).format(table=table))]
     for own, schema, name, theirs, delete, update in connection.execute(sql.SQL(_FOREIGN).format(table=table)):
         to = names.get((str(schema), str(name)), f"{schema}.{name}")
@@ -340,10 +344,6 @@ def _lines(connection: Connection, bound: BoundTable, names: Mapping[tuple[str, 
         line += f" on delete {_ACTIONS[str(delete)]}" if str(delete) in _ACTIONS else ""
         lines.append(line + (f" on update {_ACTIONS[str(update)]}" if str(update) in _ACTIONS else ""))
     return tuple(sorted(lines))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 # Checks before writing: whether a night's plan for a namespace can be applied to the store of its rows.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from slowwave.bindings.connect import connect_store
 from slowwave.errors import Refused
 from slowwave.night.status import due
+from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import refuse_connected
 from slowwave.surfaces.cli import session
@@ -51,6 +54,28 @@ def test_from_a_table_to_its_audits_in_three_commands(store: Store, run: Run, tm
     secret = store.owner.split(":")[2].split("@")[0]
     assert kept is not None
     assert all(secret not in text for text in (out, shown, night, listed, str(kept[0])))
+
+
+def test_table_in_a_schema_of_somebody_else_is_connected_by_printed_grants(
+    postgres: server.Server, database: str, store: Store, run: Run, tmp_path: Path
+) -> None:
+    """The owner's login has no right on the schema: the statements for its owner are printed, and suffice."""
+    with psycopg.connect(postgres.url(database), autocommit=True) as admin:
+        admin.execute("CREATE SCHEMA crm")
+        admin.execute(MADE.replace("notes", "crm.notes", 1).encode())
+        admin.execute("INSERT INTO crm.notes (owner, body) VALUES ('anna', 'likes tea')")
+        file = tmp_path / "notes.toml"
+        file.write_text(NOTES.replace('table = "notes"', 'schema = "crm"\ntable = "notes"'))
+        for given in ((), ("--grant",)):
+            code, out, err = run("connect", "table", "--file", str(file), *given)
+            grants = re.findall(r"GRANT .*;", out)
+            assert (code, err) == (2, "")
+            assert 'GRANT USAGE ON SCHEMA "crm" TO slowwave_reader;' in grants
+        for statement in grants:
+            admin.execute(statement.encode())
+    code, out, _ = run("connect", "table", "--file", str(file))
+    assert (code, "1 row in 1 namespace" in out) == (0, True)
+    assert run("night", "ALL")[0] == 0
 
 
 def test_removed_store_leaves_nothing_that_fails(store: Store, run: Run, tmp_path: Path) -> None:
