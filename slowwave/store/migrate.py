@@ -44,7 +44,11 @@ _SCRIPTS: Final = Path(__file__).with_name("migrations")
 _ADVISORY_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('slowwave migrate'))"
 _CREATE_SCHEMA: Final = "CREATE SCHEMA IF NOT EXISTS night"
 _INDEX_VECTOR_MODELS: Final = "SELECT memory.index_vector_model(model, dimensions) FROM memory.vector_models"
-_VERSION_TABLE: Final = "SELECT to_regclass('night.alembic_version')"
+_VERSION_TABLE: Final = """
+SELECT quote_ident(current_user), quote_ident(pg_get_userbyid(n.nspowner)),
+  c.oid IS NOT NULL, has_schema_privilege(n.oid, 'USAGE') AND (c.oid IS NULL OR has_table_privilege(c.oid, 'SELECT'))
+FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'alembic_version' WHERE n.nspname = 'night'
+"""
 _VERSION: Final = "SELECT version_num FROM night.alembic_version"
 
 INITIAL: Final = "0001_initial"
@@ -174,9 +178,18 @@ def migrate(store: Store) -> list[str]:
 
 
 def current_revision(connection: psycopg.Connection[Any]) -> str | None:
-    """Return the revision that the database is at; None before the first migration."""
+    """Return the revision that the database is at; None before the first migration. Raises ``StoreError`` if the login may not read it."""
     known = connection.execute(_VERSION_TABLE).fetchone()
-    row = connection.execute(_VERSION).fetchone() if known and known[0] else None
+    if known is None:
+        return None
+    login, owner, exists, readable = known
+    if not readable:
+        raise StoreError(
+            f"The login {login} has no rights on the schema night of this database, so nothing was read or changed. Put the login of its "
+            f"owner {owner} into SLOWWAVE_DATABASE_URL, or let an administrator make {login} a member of it:",
+            f"GRANT {owner} TO {login}",
+        )
+    row = connection.execute(_VERSION).fetchone() if exists else None
     return str(row[0]) if row else None
 
 

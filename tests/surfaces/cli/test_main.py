@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import typer.main
 
 from slowwave.errors import StoreError
+from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli import session
 from slowwave.surfaces.cli.main import app
@@ -155,3 +159,29 @@ def test_usage_error_is_json_with_json(run: Run, arguments: tuple[str, ...], nam
     found = json.loads(out)
     assert (code, err) == (2, text)
     assert (found["kind"], found["exit_code"], found["statements"], named in found["error"]) == ("usage", 2, [], True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("status",), ("doctor",), ("migrate",), ("night", "ALL"), ("runs", "list", "acme")]
+)
+def test_login_without_rights_gets_the_statement_that_it_lacks(
+    postgres: server.Server, database: str, store: Store, arguments: tuple[str, ...]
+) -> None:
+    """A plain login in a database that another one migrated: one sentence and the GRANT, no traceback, nothing changed."""
+    with psycopg.connect(postgres.url(database), autocommit=True) as admin:
+        admin.execute("CREATE ROLE stranger LOGIN PASSWORD 'x'")
+        try:
+            ran = subprocess.run(
+                [sys.executable, "-c", "from slowwave.surfaces.cli.main import main; main()", *arguments],
+                env={"PATH": "", "COLUMNS": "400", "SLOWWAVE_DATABASE_URL": postgres.url(database, "stranger", "x")},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            admin.execute("DROP ROLE stranger")
+    shown = ran.stdout + ran.stderr
+    assert ran.returncode in (1, 2)
+    assert "The login stranger has no rights on the schema night" in shown
+    assert "GRANT slowwave_owner TO stranger;" in shown
+    assert "Traceback" not in shown
