@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from slowwave.changes.cells import Cell, Insert, Value, inserted_id
+from slowwave.changes.cells import OVERLAY, Cell, Insert, Value, inserted_id
 from slowwave.changes.mutation import Mutation
 from slowwave.plans.items import Item
 from slowwave.plans.questions import NO_SIDE, SAME, reason_in_words
@@ -304,13 +304,18 @@ def find_sides(mutation: Mutation) -> tuple[list[str], list[str]] | None:
 
 
 def _end_dates(mutation: Mutation) -> dict[str, str]:
-    """Return row → end date for rows of the mutation's table that end; an empty text means at apply."""
+    """Return row → end date for rows of the mutation's table that end; an empty text means at apply.
+
+    A connected store without a column for the date gets the time of the apply, and only our overlay the date.
+    """
+    beside = {w.cell.row for w in mutation.change.writes if w.cell.table == OVERLAY and w.cell.column == "valid_to"}
     found: dict[str, str] = {}
     for write in mutation.writes:
         if write.cell.table != mutation.table or (write.action == "set" and not write.value):
             continue
         if write.cell.column == "valid_to":
-            found[write.cell.row] = str(write.value) if write.action == "set" else ""
+            dated = write.action == "set" and write.cell.row not in beside
+            found[write.cell.row] = str(write.value) if dated else ""
         elif write.cell.column == "invalidated_at":
             found.setdefault(write.cell.row, "")
     return found

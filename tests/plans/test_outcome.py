@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.changes.cells import inserted_id
+from slowwave.changes.cells import OVERLAY, Cell, Change, Write, inserted_id
 from slowwave.changes.claims import subject_id
 from slowwave.changes.merges import (
     Alike,
@@ -264,6 +264,22 @@ def test_outcome_names_the_file_and_line_of_blocks_of_a_folder() -> None:
     assert "“Tea.” (people/bob.md, line 4) stays" in sentence
     assert "f" * 40 not in sentence
     assert rows[1].shown_id == B[:8]
+
+
+def test_outcome_of_a_store_without_end_dates_is_at_apply() -> None:
+    """Its column gets the time of the apply; a date that only our overlay keeps is not promised."""
+    (mutation,) = supersede_facts(facts("Oslo", "Rome"), [Supersession(A, B)])
+    (end,) = (w for w in mutation.writes if w.cell.column == "valid_to")
+    native = Write(Cell("crm.notes", A, "closed_at"), "now", None)
+
+    def date(*cells: Cell) -> str:
+        physical = Change(writes=(native, *(end._replace(cell=cell) for cell in cells))) if cells else None
+        found = find_outcome(Item("supersede_facts", "end", replace(mutation, physical=physical)))
+        assert found is not None
+        return found.date
+
+    assert date() == date(Cell("crm.notes", A, "ended_on")) != ""
+    assert date(Cell(OVERLAY, A, "valid_to", "memory_facts")) == ""
 
 
 def test_outcome_without_a_reason_for_a_side_asks_which_row_holds() -> None:
