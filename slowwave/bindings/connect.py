@@ -180,6 +180,10 @@ AND NOT EXISTS (SELECT 1 FROM night.store_namespaces k WHERE k.namespace_id = n.
 _WRITTEN: Final = "SELECT 1 FROM night.stores WHERE name = %s AND writing AND disconnected_at IS NULL"
 
 
+_WITHOUT_VECTORS: Final = {"langgraph": "langgraph_plain"}
+"""Binding → the binding of a store that its client set up without a table of vectors."""
+
+
 @dataclass(frozen=True, slots=True)
 class Connected:
     """A store as it was found when it was connected.
@@ -213,13 +217,19 @@ def connect_store(
     """Connect a store to read it, with a built-in binding or the user's own (``own_text``).
 
     With ``grant`` the owner's login grants ``slowwave_reader`` the missing rights, if it may. The same name connects the store anew and
-    keeps its namespaces. Raises ``BindingError`` for an invalid binding, and for tables that do not exist or do not fit it.
+    keeps its namespaces. A store of LangGraph without an index has a binding of its own. Raises ``BindingError`` for an invalid binding,
+    and for tables that do not exist or do not fit it.
     """
     given = dict(parameters or {})
     binding = read_binding(own_text or built_in_text(kind), given, name=file_name or f"The binding {kind}")
     name = _safe(name or binding.store)
     with store.connect("owner") as connection:
-        _refuse_missing(binding, [bound for bound in binding.tables.values() if not there(connection, bound)])
+        missing = [table for table, bound in binding.tables.items() if not there(connection, bound)]
+        if not own_text and kind in _WITHOUT_VECTORS and missing == ["vectors"]:
+            kind, missing = _WITHOUT_VECTORS[kind], []
+            given.pop("field", None)
+            binding = read_binding(built_in_text(kind), given, name=f"The binding {kind}")
+        _refuse_missing(binding, [binding.tables[table] for table in missing])
         if wrong := misfits(connection, binding):
             raise BindingError(
                 f"{' '.join(wrong)} Correct the binding, or the names that you gave; nothing was connected."

@@ -135,13 +135,13 @@ def fill_mem0(client: Any, count: int = 60) -> None:
 
 
 @contextmanager
-def langgraph_client(store: Store) -> Iterator[Any]:
-    """LangGraph's own store on the database, with an index of its texts."""
+def langgraph_client(store: Store, *, indexed: bool = True) -> Iterator[Any]:
+    """LangGraph's own store on the database, with an index of its texts or without one."""
     from langgraph.store.postgres import PostgresStore
 
     index: Any = {"dims": DIMENSIONS, "embed": lambda found: [embedding(text) for text in found], "fields": ["content"]}
     with PostgresStore.from_conn_string(
-        store.owner, index=index, ttl={"default_ttl": 60 * 24 * 365, "refresh_on_read": True}
+        store.owner, index=index if indexed else None, ttl={"default_ttl": 60 * 24 * 365, "refresh_on_read": True}
     ) as client:
         client.setup()
         yield client

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from slowwave.bindings.checks import diagnose_stores
 from slowwave.bindings.connect import connect_store
 from slowwave.bindings.stores import let_write
 from slowwave.night.executor import ApplyResult, apply_approval
@@ -132,6 +133,33 @@ def deleted(items: Iterable[Item]) -> set[tuple[str, ...]]:
 def langgraph_finds(client: Any) -> list[str]:
     found = client.search(("memories", "anna"), query=TEA, limit=10)
     return starting([str(item.value.get("content")) for item in found])
+
+
+def test_store_of_langgraph_without_an_index_is_maintained_until_it_gets_one(store: Store) -> None:
+    """Its default setup has no table of vectors: rows go and come back the same. An index that is added later stops writes
+    until the store is connected again."""
+    items = ("public.store", "prefix", "key")
+    with langgraph_client(store, indexed=False) as client:
+        fill_langgraph(client)
+        found = connect_store(
+            store, "langgraph", parameters={"schema": "public", "text": "content", "field": "content"}, grant=True
+        )
+        assert (found.version, found.store.kind) == ("langgraph-checkpoint-postgres 3", "langgraph_plain")
+        let_write(store, "langgraph", grant=True)
+        slug = "langgraph-memories.anna"
+        plan = planned(store, slug)
+        gone = deleted(plan.items)
+        assert gone
+        before = rows_of(store, *items)
+        result = applied(store, slug, plan)
+        assert rows_of(store, *items).keys() == before.keys() - gone
+        undo_run(store, result.run_id)
+        assert rows_of(store, *items) == before
+    with langgraph_client(store):
+        (later,) = diagnose_stores(store)
+        assert later.finding.startswith("Rows of public.store_vectors go or change with those of public.store")
+        connected = connect_store(store, "langgraph", parameters={}, grant=True)
+        assert (connected.store.kind, connected.new_namespaces) == ("langgraph", 0)
 
 
 def test_langgraphs_own_store_finds_what_should_be_there_before_between_and_after(store: Store) -> None:

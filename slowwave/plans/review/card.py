@@ -265,7 +265,7 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         around = surroundings(connection, plan, item)
         names = read_names(connection, named_rows([found]), plan.header.namespace_id)
         sources = read_sources(connection, found, names)
-        hidden = _hidden_text(connection, plan, item)
+        text = screened_text(connection, plan, item)
     explanation = why(found, plan.probes, texts, names, item.status)
     decided = replace(found, decision="change", sealed_id=found.id)  # as if no person had to be asked
     done = why(decided, plan.probes, texts, names)
@@ -302,22 +302,22 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         other_sources=sources.others,
         if_yes=str(quotable(done.sentence)),
         if_no=IF_NO,
-        text=excerpt(hidden, found.evidence),
+        text=text,
         around=around,
     )
 
 
-def _hidden_text(connection: Connection, plan: StoredPlan, item: StoredItem) -> str:
-    """Return the redacted text of the memory that a pending item would keep from searches; empty for other items."""
+def screened_text(connection: Connection, plan: StoredPlan, item: StoredItem) -> str:
+    """Return the redacted text, cut by ``excerpt``, of the memory that a pending item would keep from searches; empty for other items."""
     if item.status != "pending" or not state_change(item.item.mutation):
         return ""
     (row,) = item.item.mutation.rows
     own = connection.execute(_HIDDEN, (row.id,)).fetchone()
-    if own:
-        return str(quotable(str(own[0])))
-    with suppress(SlowwaveError):  # the connected store cannot be read now
-        return str(quotable(texts_of(connection, plan.header.namespace_id, {row.id}).get(row.id, "")))
-    return ""
+    text = str(own[0]) if own else ""
+    if not own:
+        with suppress(SlowwaveError):  # the connected store cannot be read now
+            text = texts_of(connection, plan.header.namespace_id, {row.id}).get(row.id, "")
+    return excerpt(str(quotable(text)), item.item.evidence)
 
 
 def excerpt(text: str, evidence: Mapping[str, object]) -> str:

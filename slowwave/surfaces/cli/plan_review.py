@@ -103,6 +103,8 @@ LONGEST: Final = 300
 """Maximum characters of a line of memory text that are shown."""
 
 _STEPS: Final = 4
+_EXCERPT: Final = 1_000
+"""Maximum characters of the text of a memory that screening would hide."""
 
 
 def show_card(store: Store, plan: StoredPlan, asked: Queue, current: Waiting) -> None:
@@ -126,6 +128,8 @@ def show_card(store: Store, plan: StoredPlan, asked: Queue, current: Waiting) ->
     say(f"{shown.operation} · {shown.risk} risk · item {shown.id}")
     say(shown.question)
     say(one_line(shown.sentence, LONGEST))
+    if shown.text:
+        say(one_line(f"“{shown.text}”", _EXCERPT))
     if shown.lines:
         show_table("Rows", ("", *shown.heads), [(line.name, *map(_cell, line.cells)) for line in shown.lines])
     _evidence(shown)

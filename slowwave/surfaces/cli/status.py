@@ -36,6 +36,9 @@ _UNKNOWN_SETTING: Final = "SELECT 1 FROM memory.namespaces WHERE settings - %s::
 _FAILED: Final = 3
 """Failed namespaces whose reason is printed."""
 
+_HELD_BACK: Final = ("store removed", "off", "read-only")
+"""Next nights that no schedule would run."""
+
 _SEEN_DAYS: Final = 8
 """Days without a scheduled run after which no scheduler is assumed; one more than the longest weekly schedule."""
 
@@ -87,15 +90,18 @@ def status(
             (
                 *(one.namespace, one.word, _waits(one), *((one.stale or "",) if stale else ())),
                 ago(one.last_night, now),
-                ahead(one.next_night, now) if scheduled or isinstance(one.next_night, str) else "no scheduler seen",
+                ahead(one.next_night, now) if scheduled or one.next_night in _HELD_BACK else "no schedule",
             )
             for one in found
         ],
     )
     for one in [one for one in found if one.last_failure][:_FAILED]:
         _show_failure(one)
-    if not scheduled and any(isinstance(one.next_night, datetime) for one in found):
-        say("No schedule has started a night in the last 8 days, so nights run only if you start them.")
+    if not scheduled and any(one.next_night not in _HELD_BACK for one in found):
+        say(
+            "No schedule has started a night in the last 8 days. A Dagster daemon of your own is seen here after its "
+            "first scheduled night; without one, nights run only if you start them."
+        )
         suggest("Run the schedule, or one night of each", f"{program()} dev", f"{program()} night ALL")
     if asking := [one for one in found if one.to_approve or one.questions]:
         suggest("Show the first pending plan", f"{program()} plans show {argument(asking[0].namespace)}")

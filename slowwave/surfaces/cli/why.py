@@ -57,6 +57,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     """
     from slowwave.plans.items import Decision
     from slowwave.plans.lowering import unexplained_items
+    from slowwave.plans.review.card import screened_text
     from slowwave.plans.show import named_rows, read_names, read_sources, unexplained_lines
     from slowwave.plans.why import why as account
     from slowwave.plans.writings import cited
@@ -74,12 +75,14 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     with store.connect("reader") as connection:
         names = read_names(connection, named_rows([chosen]), found.header.namespace_id)
         sources = read_sources(connection, chosen, names)
+        text = screened_text(connection, found, stored)
     texts = stored_texts(store, cited(chosen.mutation, stored.status))
     explained = account(chosen, found.probes, texts, names, stored.status)
     if json:
         about = {"plan_hash": found.plan_hash, "namespace": namespace, "status": stored.status, "reason": stored.reason}
         about |= {"question": stored.question, "outcome": explained.outcome.to_json() if explained.outcome else None}
-        quoted = [{"id": id_, "text": text[:_EXCERPT]} for id_, _, text in sources.quoted]
+        about |= {"text": text} if text else {}
+        quoted = [{"id": id_, "text": words[:_EXCERPT]} for id_, _, words in sources.quoted]
         show_json(chosen.to_json() | about | {"why": explained.to_json() | {"quotes": quoted}})
         return
     state = f"{stored.status}: {stored.reason}" if stored.reason else stored.status
@@ -87,6 +90,8 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     say(f"{chosen.operation} · {chosen.decision} · {chosen.risk} risk · {state}")
     out.print()
     say(explained.sentence)
+    if text:
+        say(f"“{text}”")
     for id_, forged in unexplained_items(store, found.header.namespace_id, [chosen]).items():
         print_writing(unexplained_lines(id_, forged))
     out.print()
@@ -106,7 +111,7 @@ def why(namespace: Namespace, item: ItemId, plan: Plan = None, json: Json = Fals
     for note in explained.notes:
         say(f"· {note}")
     if sources.quoted:
-        show_table("Sources", ("id", "text"), [(id_, text[:_EXCERPT]) for id_, _, text in sources.quoted])
+        show_table("Sources", ("id", "text"), [(id_, words[:_EXCERPT]) for id_, _, words in sources.quoted])
     if sources.others:
         say(sources.others)
     with store.connect("reader") as connection:

@@ -55,13 +55,13 @@ def test_status_names_the_reason_of_a_failed_night_and_the_missing_scheduler(sto
     )
     ask(store, night, "manual")
     out = run("status")[1]
-    assert "no scheduler seen" in out
+    assert "no schedule" in out
     assert "No schedule has started a night in the last 8 days" in out
     assert re.search(r"acme: the night of .* UTC failed: SnapshotError: The disk is full.", out)
     assert all(f"  slowwave {command}\n" in out for command in ("night acme", "runs list acme", "dev", "night ALL"))
     ask(store, night, "schedule")
     out = run("status")[1]
-    assert ("no scheduler seen" in out, "No schedule has" in out) == (False, False)
+    assert ("no schedule" in out, "No schedule has" in out) == (False, False)
     assert re.search(r"acme +night failed .* in \d+ (h|min|s)", out)
 
 
