@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
+from slowwave.bindings.connect import connect_store
+from slowwave.bindings.stores import let_write
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.plans.review.drafts import NewDraft, read_drafts, save_drafts
@@ -16,6 +18,8 @@ from slowwave.plans.review.groups import form_of
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli import plan_review, session
 from slowwave.wiki.forget import plan_forgetting
+from tests.bindings.clients import run_as_owner
+from tests.bindings.test_connected import MADE, NOTES
 from tests.memories import ago, ask, remember
 from tests.night.test_amended_items import people, waiting
 from tests.night.test_answers import LIVE, OPS, towns
@@ -23,6 +27,7 @@ from tests.permitting import approve
 from tests.plans.review.reviews import Review, asking, asking_alike, captains
 from tests.surfaces.cli.conftest import Run
 from tests.surfaces.review_page.planted import plant
+from tests.toy import key
 
 Answer = Callable[..., str]
 
@@ -48,6 +53,38 @@ def answer(run: Run, review: Review, monkeypatch: pytest.MonkeyPatch) -> Answer:
 def drafted(review: Review) -> dict[str, tuple[str, str]]:
     found = read_drafts(review.store, review.slug, review.hash)
     return {item: (draft.verdict, draft.note) for item, draft in found.items()}
+
+
+@pytest.mark.parametrize("connected", [False, True])
+def test_question_about_a_secret_quotes_the_memory_redacted(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch, *, connected: bool
+) -> None:
+    """In the terminal and by ``why``, in our own tables and in a connected one: ids alone say nothing about it."""
+    text = f"The staging login is api_key = {key()} as of today."
+    if connected:
+        run_as_owner(store, MADE, "ALTER TABLE notes ADD closed timestamptz")
+        run_as_owner(store, f"INSERT INTO notes (owner, body) VALUES ('anna', '{text}')")
+        ends = 'retire = { by = "columns", now = ["invalidated_at"] }\n[tables.memories.columns]\n'
+        ends += 'invalidated_at = { at = "closed", type = "timestamptz" }\n'
+        connect_store(store, "table", own_text=NOTES.replace("[tables.memories.columns]\n", ends), grant=True)
+        let_write(store, "notes", grant=True)
+    else:
+        remember(
+            store,
+            "notes-anna",
+            memories=[{"id": "m", "kind": "semantic", "current_version_id": "v"}],
+            memory_versions=[{"id": "v", "memory_id": "m", "content": text}],
+        )
+    monkeypatch.setenv("SLOWWAVE_OPERATIONS__REDACT_OR_QUARANTINE__POLICY", "block")
+    plan = run_night(store, "notes-anna", ops="redact_or_quarantine", force=True).plan
+    assert plan is not None
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    card = run("plans", "review", "notes-anna", "--by", "mara")[1]
+    shown = run("why", "notes-anna", plan.items[0].id)[1]
+    found = json.loads(run("why", "notes-anna", plan.items[0].id, "--json")[1])["text"]
+    assert key() not in card + shown + found
+    for printed in (card, shown, found):
+        assert re.search(r"The staging login is api_key = \[redacted.*\] as of today\.", " ".join(printed.split()))
 
 
 def test_card_counts_the_evidence_that_it_leaves_out(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
