@@ -13,6 +13,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
@@ -283,6 +285,9 @@ def _migrate(environment: dict[str, str]) -> None:
 _SECONDS: Final = 150.0
 """Seconds that a UI may take to end: it ends its daemon and its code servers first."""
 
+_LEFT_SECONDS: Final = 10.0
+"""Seconds that processes which a UI left behind may take to end by themselves, and again after SIGTERM."""
+
 
 def stop(json: Json = False) -> None:
     """Stop what `slowwave dev` started and the embedded PostgreSQL."""
@@ -325,28 +330,72 @@ def _end(home: Path, port: int) -> bool:
     pid = int(text) if text.isdecimal() else 0
     running = _is_ui(pid, port)
     if running:
+        below = _below(pid)
         os.kill(pid, signal.SIGTERM)
-        began = time.monotonic()
-        while _is_ui(pid, port):
-            if time.monotonic() - began > _SECONDS:
-                raise StoreError(
-                    f"The UI on port {port} (process {pid}) does not end. Look at what it does, or end it with `kill -9 {pid}`."
-                )
-            time.sleep(0.1)
+        if not _wait(lambda: not _is_ui(pid, port), _SECONDS):
+            raise StoreError(
+                f"The UI on port {port} (process {pid}) does not end. Look at what it does, or end it with `kill -9 {pid}`."
+            )
+        _end_left(below)
     file.unlink(missing_ok=True)
     return running
 
 
-def _is_ui(pid: int, port: int) -> bool:
-    """Return whether a process is a Dagster UI on this port, by its command line; an ended process has none."""
-    if pid <= 0:
-        return False
-    if Path("/proc/self").exists():
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-        except OSError:
+def _end_left(processes: Mapping[int, tuple[str, ...]]) -> None:
+    """End the processes that a UI left behind: its code servers and their runs, which need the database while they end."""
+
+    def left() -> list[int]:
+        known = _processes()
+        return [pid for pid, command in processes.items() if pid in known and known[pid][1] == command]
+
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if _wait(lambda: not left(), _LEFT_SECONDS):
+            return
+        for pid in left():
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+    _wait(lambda: not left(), _LEFT_SECONDS)
+
+
+def _wait(done: Callable[[], bool], seconds: float) -> bool:
+    """Wait until something is done; return False if it is not after ``seconds``."""
+    began = time.monotonic()
+    while not done():
+        if time.monotonic() - began > seconds:
             return False
-    else:
-        command = ("ps", "-ww", "-o", "command=", "-p", str(pid))
-        words = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
-    return {"dagster", "dev", str(port)} <= set(words)
+        time.sleep(0.1)
+    return True
+
+
+def _below(pid: int) -> dict[int, tuple[str, ...]]:
+    """Return the processes that a process started, directly or through others, with their command lines."""
+    known = _processes()
+    found = {pid}
+    while more := {one for one, (parent, _) in known.items() if parent in found} - found:
+        found |= more
+    return {one: known[one][1] for one in found - {pid}}
+
+
+def _processes() -> dict[int, tuple[int, tuple[str, ...]]]:
+    """Return process id → parent and command line of all processes of this machine; an ended process has no command line."""
+    found: dict[int, tuple[int, tuple[str, ...]]] = {}
+    if Path("/proc/self").exists():
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdecimal():
+                continue
+            with suppress(OSError):
+                words = (folder / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").split("\0")
+                parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[1]
+                if words != [""]:
+                    found[int(folder.name)] = int(parent), tuple(words)
+        return found
+    command = ("ps", "-A", "-ww", "-o", "pid=,ppid=,command=")
+    for line in subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines():
+        pid, parent, *words = line.split()
+        found[int(pid)] = int(parent), tuple(words)
+    return found
+
+
+def _is_ui(pid: int, port: int) -> bool:
+    """Return whether a process is a Dagster UI on this port, by its command line."""
+    return {"dagster", "dev", str(port)} <= set(_processes().get(pid, (0, ()))[1])

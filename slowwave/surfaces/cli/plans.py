@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
@@ -201,6 +203,7 @@ app = typer.Typer(help="List, show, compare, approve and reject plans.", no_args
 
 _SHOWN = 25
 _LONGEST_LINE: Final = 4_000  # characters
+_ITEM: Final = re.compile(r"Item [0-9a-f]{8}-[0-9a-f-]{27}")
 _STYLES: Final = {"- ": "red", "+ ": "green", "  ": "dim", "@@": "cyan"}
 
 _PLANS: Final = """
@@ -290,7 +293,7 @@ def show(
         f"Plan {found.plan_hash[:12]} of {namespace}: {found.shown_state} ({items_text(found.counts, questions)}), "
         f"expires {found.expires_at:%Y-%m-%d %H:%M} UTC"
     )
-    for sentence in (*_sentences(found), *takes.sentences()):
+    for sentence in (*_sentences(found), *_why_later(found), *takes.sentences()):
         say(sentence, indent=2)
     for id_, what in forged.items():
         say(f"Item {id_}:")
@@ -692,6 +695,12 @@ def _duration(store: Store, plan: StoredPlan) -> ApplyEstimate:
 def _sentences(plan: StoredPlan) -> list[str]:
     found = plan.summary.get("sentences")
     return [str(s) for s in found] if isinstance(found, list) else []
+
+
+def _why_later(plan: StoredPlan) -> list[str]:
+    """Return a sentence for each reason why items are left for a later night."""
+    reasons = Counter(_ITEM.sub("Another item", s.reason) for s in plan.items if s.status == "deferred")
+    return [f"{counted(n, 'item is', 'items are')} left for a later night: {why}" for why, n in reasons.most_common()]
 
 
 def _split(items: str | None) -> list[str] | None:

@@ -26,6 +26,17 @@ sys.stdout.write('.'); sys.stdout.flush(); signal.pause()
 """
 
 
+PARENT = """
+import signal, subprocess, sys
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
+ignores = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN if {stubborn} else signal.SIG_DFL); time.sleep(60)"
+starts = "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', sys.argv[1]]); print(p.pid, flush=True); p.wait()"
+child = subprocess.Popen([sys.executable, "-c", starts, ignores], stdout=subprocess.PIPE)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+sys.stdout.write("." + child.stdout.readline().decode()); sys.stdout.flush(); signal.pause()
+"""
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A home of its own, whose server is stopped in the end."""
@@ -36,9 +47,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     server.stop(folder)
 
 
-def process(*words: str) -> subprocess.Popen[bytes]:
+def process(*words: str, program: str = WAITS) -> subprocess.Popen[bytes]:
     """A process that waits to be ended, with these words in its command line."""
-    started = subprocess.Popen([sys.executable, "-c", WAITS, *words], stdout=subprocess.PIPE)
+    started = subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.PIPE)
     assert started.stdout is not None
     assert started.stdout.read(1) == b"."
     return started
@@ -67,6 +78,31 @@ def test_what_runs_is_stopped_and_named(
     assert (home / "postgres").is_dir()
     assert json.loads(stop(monkeypatch, capsys, "--json")) == {"home": str(home), "ui_ports": [], "postgres": False}
     assert stop(monkeypatch, capsys).startswith("No process of ")
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_code_servers_that_the_ui_leaves_behind_end_before_the_database(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, stubborn: bool
+) -> None:
+    """They and what they started are ended by force if they do not end, and their database runs until then."""
+    monkeypatch.setattr(dev, "_LEFT_SECONDS", 0.3)
+    ended: list[bool] = []
+    monkeypatch.setattr(server, "stop", lambda _: ended.append(alive(grandchild)))
+    ui = process("-m", "dagster", "dev", "-p", "3777", program=PARENT.format(stubborn=stubborn))
+    assert ui.stdout is not None
+    grandchild = int(ui.stdout.readline())
+    (home / "dev-3777.pid").write_text(f"{ui.pid}\n")
+    (home / "postgres").mkdir()
+    monkeypatch.setattr(server, "is_running", lambda _: True)
+    assert alive(grandchild)
+    assert "port 3777" in stop(monkeypatch, capsys)
+    assert ended == [False]
+    ui.wait()
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that ended has no command line, even if nobody has waited for it."""
+    return pid in dev._processes()
 
 
 def test_a_number_that_another_program_has_is_left_alone(
