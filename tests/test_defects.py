@@ -435,7 +435,7 @@ def test_defect_c12_names_that_share_no_beginning_are_never_compared(
 def test_defect_c13_errors_are_masked_and_switches_come_too_late(store: Store) -> None:
     """The kill switch and a read-only namespace refuse before anything is planned; an error says what it was."""
     remember(store, "c13", entities=[*twins(), *others()])
-    from slowwave.plans.approval import set_read_only, switch_apply
+    from slowwave.plans.switches import set_read_only, switch_apply
 
     switch_apply(store, on=False, by="mara", note="maintenance")
     with pytest.raises(slowwave.DreamApplyDisabled, match="maintenance"):

@@ -18,10 +18,10 @@ from slowwave.dagster.layout import DEFAULT, STORE_PROBLEMS, Layout, error_text,
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.undo import Undoing, undo_run
 from slowwave.operations import permits
-from slowwave.plans.approval import apply_disabled, why_disabled
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import approve, countersign, reject
 from slowwave.plans.signatures import half_signed
+from slowwave.plans.switches import apply_disabled, why_disabled
 from slowwave.plans.waiting import DecisionOnRecord, decisions_since, give_up, waiting_approvals
 from slowwave.store.connect import Store
 from slowwave.text.tokens import counted

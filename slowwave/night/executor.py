@@ -24,19 +24,12 @@ from slowwave.night.followers import followers
 from slowwave.night.run_events import Event, Stream, in_words, item_event, refusal
 from slowwave.night.sinks import Callback, sinks_for
 from slowwave.operations import khora_kinds, permits
-from slowwave.plans.approval import (
-    Approved,
-    read_approval,
-    refuse_disabled,
-    refuse_expired,
-    refuse_unsigned,
-    refuse_unwritable,
-    refuse_withdrawn,
-)
+from slowwave.plans.approval import Approved, read_approval, refuse_expired, refuse_unsigned, refuse_withdrawn
 from slowwave.plans.event_chain import append_events
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, read_plan, verify_sealed
 from slowwave.plans.lowering import find_unexplained_items
+from slowwave.plans.switches import refuse_disabled, refuse_unwritable
 from slowwave.store.claims import (
     PAUSE_POLL_SECONDS,
     NamespaceClaim,

@@ -16,6 +16,7 @@ from slowwave.plans.commands import OTHER
 from slowwave.plans.report import escape
 from slowwave.plans.states import items_text, shown_state
 from slowwave.plans.status import ENABLED
+from slowwave.plans.switches import why_disabled
 from slowwave.store.claims import holders
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
@@ -315,10 +316,15 @@ _OPERATIONS: Final = 4
 _HIDDEN: Final = "A probe failed; what it says is hidden."
 
 
-def digest(statuses: Sequence[NamespaceStatus], now: datetime | None = None) -> str:
-    """Format the digest page; each section lists at most ``MOST`` namespaces."""
+def digest(statuses: Sequence[NamespaceStatus], now: datetime | None = None, disabled: str = "") -> str:
+    """Format the digest page; each section lists at most ``MOST`` namespaces. ``disabled`` is the reason why nothing may be written."""
     at = now or datetime.now(UTC)
-    lines = [f"# Slowwave, {at:%Y-%m-%d %H:%M} UTC", "", _head(statuses)]
+    lines = [
+        f"# Slowwave, {at:%Y-%m-%d %H:%M} UTC",
+        "",
+        _head(statuses),
+        *(("", escape(disabled, 400)) if disabled else ()),
+    ]
     wrong = [s for s in statuses if s.failed or s.last_failure or s.secrets or s.run.endswith("stuck")]
     asks = [s for s in statuses if s not in wrong and (s.to_approve or s.questions or s.half_signed or s.approvals)]
     rest = [s for s in statuses if s not in wrong and s not in asks]
@@ -475,8 +481,9 @@ def morning_page(store: Store, now: datetime | None = None) -> tuple[str, list[N
     with store.connect("reader") as connection:
         statuses = read_namespace_status(connection)
         level = strictest(levels_in(connection, [one.namespace for one in statuses])) if statuses else "none"
+        disabled = why_disabled(connection)
     shown = hidden(statuses, level)
-    return digest(shown, now), shown
+    return digest(shown, now, disabled), shown
 
 
 def send_page(store: Store, page: str, now: datetime | None = None, *, seconds: float = 60.0) -> str:

@@ -7,7 +7,7 @@ import uuid
 import dagster as dg
 import pytest
 
-from slowwave.plans.approval import KILL_SWITCH
+from slowwave.plans.switches import KILL_SWITCH
 from slowwave.store.connect import Store
 from tests.dagster.project import failure, project
 from tests.nights import new_world, write_a_plan

@@ -8,8 +8,8 @@ import dagster as dg
 import pytest
 
 from slowwave.dagster.gate import APPROVAL_TAG, PAUSES, apply_config, apply_job, approval_sensor, next_attempt
-from slowwave.plans.approval import KILL_SWITCH
 from slowwave.plans.gate import Approval
+from slowwave.plans.switches import KILL_SWITCH
 from slowwave.store.connect import Store
 from tests.dagster.project import Project, project
 from tests.nights import new_world, write_a_plan

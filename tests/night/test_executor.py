@@ -29,12 +29,12 @@ from slowwave.night.run_events import (
     RunStarted,
 )
 from slowwave.night.undo import undo_run
-from slowwave.plans.approval import apply_disabled
 from slowwave.plans.event_chain import verify_chain
 from slowwave.plans.gate import Approval
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import read_plan
 from slowwave.plans.seal import Plan
+from slowwave.plans.switches import apply_disabled
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot

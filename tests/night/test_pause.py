@@ -14,7 +14,7 @@ import pytest
 import slowwave
 from slowwave.dagster.gate import apply_job, approval_sensor
 from slowwave.errors import DreamApplyDisabled, DreamLockUnavailable, Refused
-from slowwave.plans.approval import read_switch, set_read_only, switch_apply
+from slowwave.plans.switches import read_switch, set_read_only, switch_apply
 from slowwave.plans.waiting import waiting_approvals
 from slowwave.store import claims as planning
 from slowwave.store.claims import PAUSE_POLL_SECONDS

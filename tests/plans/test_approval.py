@@ -8,14 +8,8 @@ import pytest
 
 from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
-from slowwave.plans.approval import (
-    KILL_SWITCH,
-    event_chain,
-    read_approval,
-    read_switch,
-    refuse_withdrawn,
-    switch_apply,
-)
+from slowwave.plans.approval import event_chain, read_approval, refuse_withdrawn
+from slowwave.plans.switches import KILL_SWITCH, read_switch, switch_apply
 from slowwave.store.connect import Store
 from tests.memories import behind_triggers
 from tests.nights import new_world, write_a_plan

@@ -13,9 +13,9 @@ from threading import Timer
 from typing import TYPE_CHECKING, Final, Literal
 
 from slowwave.errors import DreamCancelled, DreamLockUnavailable, Refused, UnknownName
-from slowwave.plans.approval import refuse_unwritable
 from slowwave.plans.seal import DreamScope
 from slowwave.plans.states import consolidations_of, find_plan
+from slowwave.plans.switches import refuse_unwritable
 from slowwave.store.claims import (
     NamespaceClaim,
     Stuck,

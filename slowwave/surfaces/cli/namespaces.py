@@ -108,7 +108,7 @@ def change(
 ) -> None:
     """Change settings of a namespace, or make it read-only."""
     from slowwave.operations.setting_names import change_settings
-    from slowwave.plans.approval import set_read_only
+    from slowwave.plans.switches import set_read_only
 
     given: dict[str, object] = {}
     for pair in settings or ():

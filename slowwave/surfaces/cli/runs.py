@@ -479,7 +479,7 @@ def switch(
 
     Running processes stop before their next batch. Without STATE the switch is shown.
     """
-    from slowwave.plans.approval import read_switch, switch_apply
+    from slowwave.plans.switches import read_switch, switch_apply
 
     if name != "apply" or state not in (None, "on", "off"):
         raise Refused(

@@ -255,7 +255,7 @@ class _Ledger:
 def _families(now: StoreStatus) -> Iterator[Metric]:
     from prometheus_client.core import GaugeMetricFamily
 
-    from slowwave.plans.approval import apply_disabled
+    from slowwave.plans.switches import apply_disabled
 
     for name, text, value in (
         ("namespaces", "Namespaces.", now.namespaces),

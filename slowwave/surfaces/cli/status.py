@@ -12,6 +12,7 @@ import typer
 
 from slowwave.errors import Refused
 from slowwave.plans.commands import argument, countersign_command
+from slowwave.plans.switches import why_disabled
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import FIRST_NAMESPACE, unknown_namespace
 from slowwave.surfaces.cli.session import (
@@ -71,16 +72,19 @@ def status(
         found = read_namespace_status(connection, namespace)
         if namespace is not None and not found:
             raise unknown_namespace(connection, namespace)
+        disabled = why_disabled(connection)
     now = datetime.now(UTC)
     if json:
         show_json([one.to_json() for one in found])
         return
     if as_page:
-        sys.stdout.write(digest(found, now))
+        sys.stdout.write(digest(found, now, disabled))
         return
     if not found:
         say(f"There is no namespace yet. {FIRST_NAMESPACE}")
         return
+    if disabled:
+        say(disabled)
     stale, scheduled = any(one.stale for one in found), _is_scheduled(found, now)
     columns = ("namespace", "status", "pending", *(("stale",) if stale else ()), "last night", "next night")
     show_table(

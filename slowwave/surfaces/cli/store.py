@@ -233,11 +233,13 @@ def doctor(json: Json = False) -> None:
     """
     from slowwave.night.followers import diagnose_installation
     from slowwave.operations.setting_names import diagnose_settings
+    from slowwave.plans.switches import why_disabled
     from slowwave.store.doctor import diagnose
 
     store = Store.from_environment()
     found = diagnose(store)
     well = not any(d.problem for d in found)
+    disabled = ""
     values = diagnose_settings(store if well else None)
     found += [*values, *diagnose_installation()]
     if well and not any(d.problem for d in values):
@@ -246,6 +248,8 @@ def doctor(json: Json = False) -> None:
         from slowwave.sources.folder_sources import diagnose_folders
         from slowwave.sources.reembedding import diagnose_languages, diagnose_speakers
 
+        with store.connect("reader") as connection:
+            disabled = why_disabled(connection)
         found += [
             *diagnose_stores(store),
             *diagnose_folders(store),
@@ -270,7 +274,7 @@ def doctor(json: Json = False) -> None:
     problems = [d for d in found if d.problem]
     if not json:
         first = problems[0].remedy.replace("`slowwave ", f"`{program()} ") if problems else ""
-        say(f"Not ready. First: {first}" if problems else f"Ready: {_ready(store)}")
+        say(f"Not ready. First: {first}" if problems else f"Ready: {_ready(store)}{f' {disabled}' if disabled else ''}")
     if problems:
         raise typer.Exit(1)
 

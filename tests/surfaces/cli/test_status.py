@@ -8,6 +8,7 @@ import re
 import pytest
 
 from slowwave.plans.status import read_status
+from slowwave.plans.switches import KILL_SWITCH
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli import session
 from tests.memories import ask, remember
@@ -105,3 +106,25 @@ def test_runs_list_shows_the_outcome_of_runs(store: Store, run: Run) -> None:
         ("plan", "approved", "undone"),
     ]
     assert run("runs", "list", world.slug)[1].count("undone") >= 2
+
+
+def test_switch_that_stops_all_writes_is_shown_where_a_person_looks(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forgotten switch leaves approved items unapplied; status, its digest and doctor name it and the command that ends it."""
+    toy(store, "harbour")
+
+    def shown() -> list[bool]:
+        outputs = (run(*command)[1] for command in (("status",), ("status", "--digest"), ("doctor",)))
+        return [
+            "Nothing is written" in " ".join(output.split()) or "nothing is written" in output for output in outputs
+        ]
+
+    assert shown() == [False] * 3
+    assert run("switch", "apply", "off", "--by", "zoe", "--note", "upgrade")[0] == 0
+    assert shown() == [True] * 3
+    assert "zoe switched apply off on" in run("status")[1]
+    run("switch", "apply", "on", "--by", "zoe")
+    assert shown() == [False] * 3
+    monkeypatch.setenv(KILL_SWITCH, "1")
+    assert shown() == [True] * 3
