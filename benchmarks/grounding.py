@@ -30,7 +30,7 @@ from slowwave.store.tables import VECTORS
 from slowwave.text.dates import absolutize
 from slowwave.text.grounding import Difference
 from slowwave.text.sentences import sentences
-from slowwave.text.words import CARDINALS
+from slowwave.text.words import CARDINALS, words_of
 
 _ELSEWHERE: Final = "none: its sentence is not in the source"
 Link = Literal["turn", "session"]
@@ -52,7 +52,8 @@ _OWN: Final = (
     (r"\bme\b", "them"),
 )
 _SUGGESTED: Final = re.compile(
-    r"(?:\byou (?:can|could|should|might|may)|\bI (?:suggest|recommend)(?: that)? you|(?:^|\. )(?:try to|try))(?: also)? (?P<rest>[a-z]+ [^.!?]{8,90})[.!]"
+    r"(?:\byou (?:can|could|should|might|may)|\bI (?:suggest|recommend)(?: that)? you|(?:^|\. )(?:try to|try))(?: also)? "
+    r"(?P<rest>[a-z]+ [^.!?]{8,90})[.!]"
 )
 _WISHED: Final = re.compile(
     r"^I (?:(?:really |also )?(?:want|plan|hope|would like|wish) to|am (?:planning|going) to|should) (?P<rest>[a-z]+ .+?)[.!]$"
@@ -145,7 +146,7 @@ def _cases(turns: Sequence[Turn]) -> Iterator[Case]:
                 if n < 4
                 or re.search(r"\d|n['’]t|^(?:not|never|no|want\w*|plan\w*|hop\w+|would)$", w)
                 or rng.random() < 0.8
-            ]  # noqa: PLR2004
+            ]
             if kept != words:
                 yield Case("", " ".join(kept), (turn,), link, half)
             yield Case(_ELSEWHERE, memory, (turn,), link, half, told={turn.id: turn.text.replace(sentence, "").strip()})
@@ -195,9 +196,8 @@ def _faulty(turn: Turn, sentence: str, memory: str, link: Link, half: Half, rng:
             "added never", f"{memory[: verb.end()].rstrip()} never {memory[verb.end() :].lstrip()}", (turn,), link, half
         )
     yield Case("other speaker", memory.replace("The user", "The assistant", 1), (turn,), link, half)
-    if found := _WISHED.match(sentence):
-        if (rest := _third(found["rest"])) and not _OTHER.search(rest):
-            yield Case("wish as deed", f"The user {rest}.", (turn,), link, half)
+    if (found := _WISHED.match(sentence)) and (rest := _third(found["rest"])) and not _OTHER.search(rest):
+        yield Case("wish as deed", f"The user {rest}.", (turn,), link, half)
     if found := _LIKED.match(sentence):
         person = rng.choice(_PERSONS)
         verb, _, rest = found["rest"].partition(" ")
@@ -277,14 +277,14 @@ def _third(rest: str) -> str:
 
 
 _BE: Final = {"'m": "is", "am": "is", "was": "was", "'ve": "has", "have": "has"}
-_ADVERBS: Final = frozenset(
-    "really also usually often always just still sometimes mostly mainly never already actually only recently".split()
+_ADVERBS: Final = words_of(
+    "really also usually often always just still sometimes mostly mainly never already actually only recently"
 )
-_PAST: Final = frozenset(
-    """went saw met bought took got came left gave sent told had was did made ate spent found felt knew began became heard learned thought ran won
-    lost read wrote will can could would should must may might used chose grew slept wore brought caught fell kept said sang drank drove forgot
-    learnt built taught cannot can't couldn't didn't wasn't won't wouldn't haven't shouldn't""".split()
-)
+_PAST: Final = words_of("""
+went saw met bought took got came left gave sent told had was did made ate spent found felt knew began became heard learned
+thought ran won lost read wrote will can could would should must may might used chose grew slept wore brought caught fell kept
+said sang drank drove forgot learnt built taught cannot can't couldn't didn't wasn't won't wouldn't haven't shouldn't
+""")
 
 
 def _inflected(verb: str) -> str:

@@ -274,6 +274,13 @@ def _asked(item: Item) -> tuple[Code, str]:
     if asks_which(item):
         two = "Which of the two is right?"
         return "which_is_right", two if "winner_id" in evidence else "Has the later one replaced the earlier one?"
+    if "unsupported" in evidence:
+        rewords = mutation.kind == "new_version"
+        return (
+            ("change", "Should the memory take the words of its source?")
+            if rewords
+            else ("delete", "Should this memory end?")
+        )
     if "ended" in evidence:
         return "change", "Should the sentence be marked with the later statement?"
     if mutation.deletes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cached_property
@@ -31,7 +31,10 @@ from slowwave.text.words import CARDINALS, DENIALS, GRAMMAR, NEGATIONS, TENS, wo
 Kind = Literal["date", "number", "negation", "speaker", "mood"]
 
 SHARE: Final = 0.7
-"""Share of a clause's words, by weight, that a sentence has from which it may contradict the clause. Tuned with ``benchmarks.grounding``."""
+"""Share of a clause's words, by weight, that a sentence has from which it may contradict the clause.
+
+Tuned on the development half of ``benchmarks.grounding`` at 8b590b34.
+"""
 
 SUPPORTS: Final = 0.6
 """Share from which a sentence supports a clause that it does not contradict."""
@@ -47,8 +50,9 @@ _INTRODUCES: Final = re.compile(r"\b(?:name|call|called|this is|i['’]m|i am)\b
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _IDIOM: Final = re.compile(
-    r"\b(?:(?:can['’]?t|cannot|can not|could ?n[o'’]t) (?:wait|help|believe|stop|agree more|be more|get enough)|not (?:only|just|to mention|sure|bad)|"
-    r"no (?:problem|doubt|worries|matter)|why not|never mind|don['’]t (?:worry|mind)|nothing (?:better|more))\b",
+    r"\b(?:(?:can['’]?t|cannot|can not|could ?n[o'’]t) (?:wait|help|believe|stop|agree more|be more|get enough)|"
+    r"not (?:only|just|to mention|sure|bad)|no (?:problem|doubt|worries|matter)|why not|never mind|don['’]t (?:worry|mind)|"
+    r"nothing (?:better|more))\b",
     re.IGNORECASE,
 )
 """Negations that deny nothing of what a clause states: matches "I can't wait to see it", not "I can't see it"."""
@@ -96,20 +100,27 @@ _ACCEPTS: Final = re.compile(
 )
 """The beginning of a turn, or words in it, that accept a suggestion; matches "Thanks, I'll try that", not "That is a good point"."""
 
-_LEAD: Final = r"^\W*(?:(?:and|but|so|also|well|then|actually|recently|lately|currently|now|yes|no|usually|sometimes|often|today|because|since|that|when|as)\b,?\s+)*"
+_LEAD: Final = (
+    r"^\W*(?:(?:and|but|so|also|well|then|actually|recently|lately|currently|now|yes|no|usually|sometimes|often|today|because|since|that|"
+    r"when|as)\b,?\s+)*"
+)
+_PHRASE: Final = r"(?:[\w-]+ ){0,3}?[\w-]+\b"
 _SUBJECT: Final = re.compile(
-    _LEAD
-    + r"(?:(?P<i>i|we|i['’]\w+|we['’]\w+)\b|(?P<you>you|you['’]\w+)\b|(?P<third>he|she|he['’]s|she['’]s)\b|(?P<my>my|our|your|his|her|their) "
-    r"(?P<what>(?:[\w-]+ ){0,3}?[\w-]+)\b|(?:the )?(?P<user>user|assistant|agent|ai)\b(?P<of>['’]s? (?:[\w-]+ ){0,3}?[\w-]+\b)?|"
-    r"(?-i:(?P<name>[A-Z][\w-]+))\b(?P<kin>['’]s? (?:[\w-]+ ){0,3}?[\w-]+\b)?)",
+    _LEAD + r"(?:(?P<i>i|we|i['’]\w+|we['’]\w+)\b|(?P<you>you|you['’]\w+)\b|(?P<third>he|she|he['’]s|she['’]s)\b|"
+    rf"(?P<my>my|our|your|his|her|their) (?P<what>{_PHRASE})|"
+    rf"(?:the )?(?P<user>user|assistant|agent|ai)\b(?P<of>['’]s? {_PHRASE})?|(?-i:(?P<name>[A-Z][\w-]+))\b(?P<kin>['’]s? {_PHRASE})?)",
     re.IGNORECASE,
 )
+"""The subject of a clause: matches "Recently, my older brother …", "The user's mother …", "Gina …"; not "There is …"."""
+
 _SUGGESTS: Final = re.compile(
-    r"\b(?:you (?:can|could|should|might|may|would|need)|i (?:can |would |['’]d )?(?:suggest|recommend|advise)|how about|why (?:not|don['’]t you)|"
-    r"what about|try|consider|make sure|remember to|don['’]t forget|it['’]?s? (?:is )?(?:a )?(?:good|great|important|best|better|helpful) (?:idea )?to|let['’]s|"
-    r"by \w+ing|as long as|i hope you|maybe|perhaps)\b",
+    r"\b(?:you (?:can|could|should|might|may|would|need)|i (?:can |would |['’]d )?(?:suggest|recommend|advise)|how about|what about|try|"
+    r"why (?:not|don['’]t you)|consider|make sure|remember to|don['’]t forget|let['’]s|by \w+ing|as long as|i hope you|maybe|perhaps|"
+    r"it['’]?s? (?:is )?(?:a )?(?:good|great|important|best|better|helpful) (?:idea )?to)\b",
     re.IGNORECASE,
 )
+"""Words of an assistant that suggest something; matches "You could try yoga", not "You like yoga"."""
+
 _APPROXIMATE: Final = words_of("about around nearly roughly almost over under approximately least most up several some")
 _SPANS: Final = re.compile(
     r"\b(?:years?|months?|weeks?|days?|ago|since|old|age|anniversary|birthday|next|last)\b", re.IGNORECASE
@@ -118,6 +129,7 @@ _NUMBERS: Final[Mapping[str, int]] = {**CARDINALS, **TENS}
 _CALENDAR: Final = frozenset(MONTHS) | words_of(
     "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays"
 )
+_ISO_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _FIGURE: Final = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
@@ -136,8 +148,8 @@ class Passage(NamedTuple):
 class Difference(NamedTuple):
     """A difference between a statement and its source.
 
-    ``claimed`` and ``stated`` are the words that differ, ``sentence`` is that of the passage. ``corrected`` is the whole text with the date or
-    number of the source; empty if there is none.
+    ``claimed`` and ``stated`` are the words that differ, ``sentence`` is that of the passage. ``corrected`` is the whole text with the
+    date or number of the source; empty if there is none.
     """
 
     kind: Kind
@@ -213,10 +225,10 @@ class Source:
             return
         weights = {w: 1 / (1 + math.log(max(len(self._having.get(w, ())), 1))) for w in words}
         total = sum(weights.values())
-        shared = Counter[int]()
+        shared: defaultdict[int, float] = defaultdict(float)
         for word in words:
             for n in self._having.get(word, ()):
-                shared[n] += weights[word] / total  # type: ignore[assignment]  # a share
+                shared[n] += weights[word] / total
         near = sorted((n for n, share in shared.items() if share >= SUPPORTS), key=lambda n: (-shared[n], n))[:_MOST]
         if not near or shared[near[0]] < SHARE:
             return
@@ -228,8 +240,8 @@ class Source:
             if shared[n] >= SHARE and (cited is None or self.passages[self._sentences[n].passage].id in cited):
                 differences.append(found)
         # a sentence that differs in more than one respect is about something else
-        best = min(differences, key=len, default=())
-        if len({d.kind for d in best}) == 1:
+        best = min(differences, key=len, default=None)
+        if best and len({d.kind for d in best}) == 1:
             yield best[0]
 
     def _compared(self, text: str, clause: str, words: frozenset[str], sentence: _Sentence) -> Iterator[Difference]:
@@ -294,7 +306,9 @@ class Source:
     def _dates(self, text: str, clause: str, sentence: _Sentence, passage: Passage) -> Iterator[tuple[str, str, str]]:
         places = date_places(clause)
         for start, end, value in places:
-            if any(_is_within(value, day) for days in self._days for day in days):
+            if clause[end:].startswith(("'s", "’s")) or any(
+                _is_within(value, day) for days in self._days for day in days
+            ):
                 continue
             if _is_within_month(value, sentence.text):
                 continue
@@ -314,8 +328,7 @@ class Source:
             ):
                 yield claimed, "", ""
             elif len(alike) == len(explicit) == 1:
-                corrected = text.replace(claimed, alike[0]) if text.count(claimed) == 1 else ""
-                yield claimed, alike[0], corrected
+                yield claimed, alike[0], _replaced(text, claimed, alike[0])
 
     def _numbers(self, text: str, clause: str, sentence: _Sentence) -> Iterator[tuple[str, str, str]]:
         claimed, stated = _figures(clause), _figures(sentence.text)
@@ -325,23 +338,25 @@ class Source:
             value for one in self._sentences for value, _, _ in (stated if one is sentence else _figures(one.text))
         }
         for value, counted, words in claimed:
-            rivals = {v: w for v, c, w in stated if c == counted and v != value}
+            rivals = {v: w for v, of, w in stated if of == counted and v != value}
             cut = {
                 v: w
-                for v, c, w in stated
+                for v, _, w in stated
                 if v.startswith(f"{value}.") and re.search(rf"{re.escape(words)}\W*$", clause)
             }
             if cut and not rivals:
                 rivals = cut
             elif value in known or not counted:
                 continue
-            if len(rivals) == 1 and not _is_sum(value, [v for v, c, _ in stated if c == counted]):
+            if len(rivals) == 1 and not _is_sum(value, [v for v, of, _ in stated if of == counted]):
                 (instead,) = rivals.values()
-                once = len(re.findall(rf"(?<![\w.,]){re.escape(words)}(?![\w]|[.,]\d)", text)) == 1
-                corrected = (
-                    re.sub(rf"(?<![\w.,]){re.escape(words)}(?![\w]|[.,]\d)", lambda _: instead, text) if once else ""
-                )
-                yield words, instead, corrected
+                yield words, instead, _replaced(text, words, instead)
+
+
+def _replaced(text: str, words: str, instead: str) -> str:
+    """Return a text with other words in place of a figure that occurs once; empty if it occurs more often."""
+    parts = re.split(rf"(?<![\w.,]){re.escape(words)}(?!\w|[.,]\d)", text)
+    return instead.join(parts) if len(parts) == 2 else ""
 
 
 def _lows(text: str) -> list[str]:
@@ -378,6 +393,10 @@ def _negation(clause: str, part: str, sentence: str) -> tuple[str, str] | None:
         return None
     if own and not NEGATIONS.isdisjoint(_lows(sentence)):
         return None
+    denying, asserting = (mine, sentence) if own else (theirs, clause)
+    after = denying.lower().partition(min(own or other))[2]
+    if not next((s for w in _lows(after) if (s := stems(w))), frozenset()) <= stems(asserting):
+        return None  # "is not a boat" and "is a ship" agree
     return (min(own), "") if own else ("", min(other))
 
 
@@ -445,13 +464,12 @@ def _governs(part: str, common: frozenset[str]) -> str:
 
 def _is_within(value: str, day: str) -> bool:
     """Return whether a date fits another one or an interval."""
-    first, _, last = day.partition("/")
-    if last and len(first) == len(last) == len(value) == 10 and first[2:3] != "/":
+    first, slash, last = day.partition("/")
+    if not slash or len(first) == 2:  # "05/04/2023" is a date of unknown order
+        return relate(value, day) in ("same", "fits")
+    if _ISO_DAY.fullmatch(value):
         return first <= value <= last
-    return any(
-        relate(value, end) in ("same", "fits")
-        for end in ((first, last) if last and first[2:3] != "/" and len(first) > 2 else (day,))
-    )
+    return any(relate(value, end) in ("same", "fits") for end in (first, last))
 
 
 def _is_within_month(value: str, sentence: str) -> bool:

@@ -3,23 +3,32 @@
 A memory is derived if it names passages, documents, a session or other memories, and is no turn of a conversation itself. It is compared
 with the recorded source alone (``slowwave.text.grounding``): with the passages that it cites, and if it cites none with all passages of its
 documents, of its session and of the memories that it names. The other passages of the same conversation can support it. If one of its
-passages is retired or missing, nothing is compared.
+passages is retired or missing, nothing is compared. A person always decides.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slowwave.changes.cells import Guard
+from slowwave.changes.rows import Loss, NewVersion, lose_conflict, new_versions, rows_by_id
+from slowwave.operations.conflicts.decide import AUDIENCE, OPERATION
+from slowwave.operations.operation import Inputs
+from slowwave.plans.items import Decision, Item
+from slowwave.plans.questions import SAID
 from slowwave.snapshots.memories import active_memories
-from slowwave.snapshots.rows import KINDS, named_sources
+from slowwave.snapshots.rows import KINDS, is_held_back, named_sources
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.grounding import LONGEST, Difference, Passage, Source, introductions
+from slowwave.text.quotation import quote, quote_change
 from slowwave.text.subjects import PROGRAMS
 from slowwave.text.turns import ASSISTANT, USER, session_turns
 
@@ -27,6 +36,9 @@ _GENERATED: Final = ("summary", "topic", "claim")
 """Kinds that Slowwave writes, with checks of their own."""
 
 _USERS: Final = ("user", "human")
+_RESTS_ON: Final = ("state", "pinned", "session_id", "source_chunk_ids", "source_document_ids", *AUDIENCE)
+_LONGEST_QUOTE: Final = 110  # signs of a sentence within a question
+_LONGEST_TEXT: Final = 400
 
 
 class _Link(NamedTuple):
@@ -156,3 +168,86 @@ def _links(
         if documents and all(passages.get(d) for d in documents):
             links[row["id"]] = _Link(tuple(sorted(documents)), frozenset(cited) or None)
     return links
+
+
+def ask_about_sources(inputs: Inputs, left_out: Collection[str]) -> list[Item]:
+    """Return a question for each memory that differs from its source: it ends, or takes the date or number of its source.
+
+    Pinned memories, those that screening holds back, and ``left_out`` are not asked about.
+    """
+    found = unsupported_memories(inputs.snapshot)
+    live = active_memories(inputs.snapshot)
+    mine = live.filter(pc.and_(pc.invert(live["pinned"]), _is_in(live["id"], sorted({*found} - {*left_out}))))
+    texts = {
+        row["id"]: str(row["text"])
+        for row in mine.select(("id", "text", "attributes")).to_pylist()
+        if not is_held_back(row["text"], row["attributes"])
+    }
+    ending = [id_ for id_ in texts if not found[id_].corrected]
+    rewording = [id_ for id_ in texts if found[id_].corrected]
+    versions = [NewVersion(id_, found[id_].corrected, OPERATION, rests_on=_RESTS_ON) for id_ in rewording]
+    vectors = (
+        np.asarray(inputs.embed([v.content for v in versions]), np.float32)
+        if inputs.embed is not None and versions and inputs.snapshot.vectors["memory_vectors"].model
+        else None
+    )
+    losses = [Loss("", (id_,), (*SAID["memories"], *_RESTS_ON)) for id_ in ending]
+    mutations = [
+        *lose_conflict(inputs.snapshot, "memories", losses),
+        *new_versions(inputs.snapshot, versions, vectors),
+    ]
+    passages = rows_by_id(inputs.snapshot, "chunks", {found[id_].passage.id for id_ in texts}, ("invalidated_at",))
+    items: list[Item] = []
+    for id_, mutation in zip((*ending, *rewording), mutations, strict=True):
+        one = found[id_]
+        source = Guard.on("chunks", one.passage.id, passages[one.passage.id], ("invalidated_at",))
+        items.append(
+            Item(
+                OPERATION,
+                Decision.REVIEW,
+                replace(mutation, guards=(*mutation.guards, source)),
+                evidence=_evidence(one, texts[id_]),
+                risk="high",
+                sources=(one.passage.id,),
+            )
+        )
+    return items
+
+
+def _evidence(one: Difference, text: str) -> dict[str, object]:
+    """Return the texts and the sentence of the source with its speaker and day, how they differ, and what each answer does."""
+    who = _named(one.passage.speaker) if one.passage.speaker else "a passage"
+    day = f" of {one.passage.day.isoformat()}" if one.passage.day else ""
+    source, why = quote(one.sentence, _LONGEST_QUOTE), _difference(one)
+    yes = "the memory takes these words" if one.corrected else "the memory ends"
+    found: dict[str, object] = {
+        "unsupported": why,
+        "told_by": f"{who[0].upper()}{who[1:]}{day}: {source}",
+        "reason": f"Its source is {who}{day}: “{source}” There {why}. With yes {yes}, with no it stays as it is.",
+    }
+    if not one.corrected:
+        return found | {"loser": quote(text, _LONGEST_TEXT)}
+    before, after = quote_change(text, one.corrected, _LONGEST_TEXT)
+    return found | {"before": before, "after": after}
+
+
+def _difference(one: Difference) -> str:
+    """Return the clause that states how the source differs."""
+    claimed, stated = _named(one.claimed), _named(one.stated)
+    match one.kind:
+        case "date" | "number":
+            return f"“{stated}” is stated, not “{claimed}”" if stated else f"no date “{claimed}” is stated"
+        case "negation":
+            return f"this is stated without “{claimed}”" if claimed else f"this is stated with “{stated}”"
+        case "mood":
+            return "it is only asked" if stated == "a question" else f"“{stated}” leaves it open"
+        case "speaker":
+            return (
+                f"it is {stated}"
+                if stated.startswith("a suggestion")
+                else f"it is stated of {stated}, not of {claimed}"
+            )
+
+
+def _named(speaker: str) -> str:
+    return f"the {speaker}" if speaker.split("'")[0] in (USER, ASSISTANT) else speaker
