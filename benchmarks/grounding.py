@@ -28,7 +28,7 @@ from slowwave.operations.conflicts.grounding import unsupported_memories
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arrow_schema
 from slowwave.store.tables import VECTORS
 from slowwave.text.dates import absolutize
-from slowwave.text.grounding import Difference
+from slowwave.text.agreement import Difference
 from slowwave.text.sentences import sentences
 from slowwave.text.words import CARDINALS, words_of
 

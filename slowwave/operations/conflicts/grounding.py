@@ -1,7 +1,7 @@
 """Grounding: memories that differ from the session or passage that they name as their source.
 
 A memory is derived if it names passages, documents, a session or other memories, and is no turn of a conversation itself. It is compared
-with the recorded source alone (``slowwave.text.grounding``): with the passages that it cites, and if it cites none with all passages of its
+with the recorded source alone (``slowwave.text.agreement``): with the passages that it cites, and if it cites none with all passages of its
 documents, of its session and of the memories that it names. The other passages of the same conversation can support it. If one of its
 passages is retired or missing, nothing is compared. A person always decides.
 """
@@ -27,7 +27,7 @@ from slowwave.plans.questions import SAID
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import KINDS, is_held_back, named_sources
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.text.grounding import LONGEST, Difference, Passage, Source, introductions
+from slowwave.text.agreement import LONGEST, Difference, Passage, Source, introductions
 from slowwave.text.quotation import quote, quote_change
 from slowwave.text.subjects import PROGRAMS
 from slowwave.text.turns import ASSISTANT, USER, session_turns
@@ -215,15 +215,14 @@ def ask_about_sources(inputs: Inputs, left_out: Collection[str]) -> list[Item]:
 
 
 def _evidence(one: Difference, text: str) -> dict[str, object]:
-    """Return the texts and the sentence of the source with its speaker and day, how they differ, and what each answer does."""
+    """Return the texts, the sentence of the source with its speaker and day, and how they differ."""
     who = _named(one.passage.speaker) if one.passage.speaker else "a passage"
     day = f" of {one.passage.day.isoformat()}" if one.passage.day else ""
     source, why = quote(one.sentence, _LONGEST_QUOTE), _difference(one)
-    yes = "the memory takes these words" if one.corrected else "the memory ends"
     found: dict[str, object] = {
         "unsupported": why,
         "told_by": f"{who[0].upper()}{who[1:]}{day}: {source}",
-        "reason": f"Its source is {who}{day}: “{source}” There {why}. With yes {yes}, with no it stays as it is.",
+        "reason": f"Its source is {who}{day}: “{source}” There {why}.",
     }
     if not one.corrected:
         return found | {"loser": quote(text, _LONGEST_TEXT)}

@@ -1,8 +1,8 @@
-"""Grounding: whether a short text agrees with the conversation that it was derived from.
+"""Agreement: whether a short text agrees with the conversation that it was derived from.
 
 Sentences are aligned by the words of content that they share. Only dates, numbers, negations, speakers and moods are compared, and only
 with a sentence that has most of the words of a clause: a paraphrase is no fault, and a statement that no sentence resembles is not judged.
-A statement is grounded if any sentence of the source agrees with it. English; linear in the source, and for each clause of the text in the
+A statement is supported if any sentence of the source agrees with it. English; linear in the source, and for each clause of the text in the
 sentences that share a word with it.
 """
 
@@ -221,6 +221,7 @@ class Source:
         subject = _SUBJECT.match(clause)
         name = fold(subject["name"] or "") if subject else ""
         words = _content(clause, self.speakers | {name} if is_given(name) else self.speakers)
+        words -= stems(self._holder(clause).kin)
         if len(words) < _LEAST:
             return
         weights = {w: 1 / (1 + math.log(max(len(self._having.get(w, ())), 1))) for w in words}
