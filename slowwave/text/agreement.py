@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
@@ -366,12 +366,15 @@ def _lows(text: str) -> list[str]:
 
 def _content(text: str, speakers: set[str]) -> frozenset[str]:
     """Return the stems of content of a text without persons of the conversation, figures, days, negations and moods."""
-    return frozenset(
-        s
-        for w in _lows(text)
-        if w not in _LEFT_OUT and w.removesuffix("'s") not in speakers and not any(c.isdigit() for c in w)
-        for s in stems(w)
-    )
+    return frozenset(s for w in _lows(text) if (s := _stem(w)) and w.removesuffix("'s") not in speakers)
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
+    """Return the stem of a folded word; empty for words that are compared in another way, and for words of grammar."""
+    if word in _LEFT_OUT or any(c.isdigit() for c in word):
+        return ""
+    return next(iter(stems(word)), "")
 
 
 _LEFT_OUT: Final = (

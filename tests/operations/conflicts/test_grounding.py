@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from slowwave.changes.simulate import simulate
+from slowwave.models.embedder import OfflineEmbedder
+from slowwave.night.night import run_night
 from slowwave.operations import PLANNERS, permits
 from slowwave.operations.conflicts.grounding import unsupported_memories
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import find_outcome
 from slowwave.plans.questions import question
 from slowwave.plans.seal import Header, seal
+from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.sources.pipeline import import_messages
+from slowwave.sources.tables import import_memories
+from slowwave.store.connect import Store
 from tests.snapshots import make_inputs, make_snapshot, uid
 
 resolve_conflicts = PLANNERS["resolve_conflicts"]
@@ -221,3 +229,46 @@ def test_question_depends_on_the_passage() -> None:
     guarded = {(g.table, g.row): g.columns for g in item.mutation.guards}
     assert guarded["chunks", uid("chunk s1 0")] == ("invalidated_at",)
     assert "current_version_id" in guarded["memories", uid("note")]
+
+
+@pytest.mark.parametrize(
+    ("turns", "memories", "kinds"),
+    [
+        (
+            [("user", "Whenever the tide is above 3.4 m, close gate B.")],
+            ["Never close gate B.", "Close gate B if the tide is above 3.", "Gate B is closed above 3.4 m."],
+            ["negation", "number"],
+        ),
+        ([("user", "We bought the lathe some years ago.")], ["The lathe was bought on 2021-03-14."], ["date"]),
+        (
+            [
+                ("user", "How could we stop the rust on the rail?"),
+                ("assistant", "You could coat it with zinc every spring."),
+            ],
+            ["The user coats the rail with zinc every spring."],
+            ["speaker"],
+        ),
+    ],
+)
+def test_imported_memories_of_an_imported_session_are_compared(
+    store: Store, tmp_path: Path, turns: Sequence[tuple[str, str]], memories: Sequence[str], kinds: Sequence[str]
+) -> None:
+    """Three public reports: "whenever" became "never", a date was invented, a suggestion became a habit (J16).
+
+    The session of imported messages is their day.
+    """
+    said, derived = tmp_path / "messages.jsonl", tmp_path / "memories.jsonl"
+    rows = [
+        {"namespace": "acme", "created_at": "2026-05-01T09:00:00Z", "role": role, "content": text}
+        for role, text in turns
+    ]
+    said.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    derived.write_text("".join(f"{json.dumps({'text': text, 'session': '2026-05-01'})}\n" for text in memories))
+    with store.connect("owner") as connection:
+        import_messages(connection, said, embedder=OfflineEmbedder())
+        import_memories(connection, derived, embedder=OfflineEmbedder(), namespace="acme")
+    plan = run_night(store, "acme", ops="resolve_conflicts", force=True).plan
+    assert plan is not None
+    assert len([i for i in plan.items if i.is_question and "unsupported" in i.evidence]) == len(kinds)
+    found = unsupported_memories(export_snapshot(store, "acme"))
+    assert sorted(one.kind for one in found.values()) == sorted(kinds)
