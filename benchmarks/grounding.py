@@ -1,9 +1,10 @@
 """``python -m benchmarks.grounding DIR``: memories with an injected fault that are compared with the conversation they came from.
 
-``DIR`` holds the turns of ``memorybank``. A grammar rewrites sentences of its users in the third person. They link to their turn or to the
-whole session, and a person should be asked about none of them: as they are, with dates written out, without their second half, two of one
-turn together. A second copy of each gets one fault: a date or number that is not in the source, a "never" that no one said, a negation
-left out, another speaker, a suggestion or a wish as a habit. All turns of a person belong to one half.
+``DIR`` holds the turns of ``memorybank`` and, if wanted, the claims of ``contradictions_dev``. A grammar rewrites sentences of its users in
+the third person. They link to their turn or to the whole session, and a person should be asked about none of them: as they are, with dates
+written out, without their second half or a fifth of their words, two of one turn together. A second copy of each gets one fault: a date or
+number that is not in the source, a "never" that no one said, a negation left out, another speaker, a suggestion or a wish as a habit. All
+turns of a person belong to one half.
 """
 
 from __future__ import annotations
@@ -22,16 +23,18 @@ from typing import Final, Literal, get_args
 import pyarrow as pa
 from rich.console import Console
 
-from benchmarks.decisions import Half, half_of
-from benchmarks.report import Part, show
+from benchmarks.decisions import PAGE, Half, half_of
+from benchmarks.machine import commit
+from benchmarks.report import Part, put, show
 from slowwave.operations.conflicts.grounding import unsupported_memories
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arrow_schema
 from slowwave.store.tables import VECTORS
+from slowwave.text.agreement import Difference, Passage, Source
 from slowwave.text.dates import absolutize
-from slowwave.text.agreement import Difference
 from slowwave.text.sentences import sentences
 from slowwave.text.words import CARDINALS, words_of
 
+MARKS: Final = ("<!-- grounding: begin -->", "<!-- grounding: end -->")
 _ELSEWHERE: Final = "none: its sentence is not in the source"
 Link = Literal["turn", "session"]
 
@@ -52,7 +55,7 @@ _OWN: Final = (
     (r"\bme\b", "them"),
 )
 _SUGGESTED: Final = re.compile(
-    r"(?:\byou (?:can|could|should|might|may)|\bI (?:suggest|recommend)(?: that)? you|(?:^|\. )(?:try to|try))(?: also)? "
+    r"(?:\b[Yy]ou (?:can|could|should|might|may)|\bI (?:suggest|recommend)(?: that)? you|(?:^|\. )(?:try to|try))(?: also)? "
     r"(?P<rest>[a-z]+ [^.!?]{8,90})[.!]"
 )
 _WISHED: Final = re.compile(
@@ -407,16 +410,46 @@ def quality(folder: Path) -> list[Part]:
         ]
         header = ["fault", "memories", "asked about", "per 100", "right wording", "as"]
         parts.append(Part(f"Memories compared with their source, {half} half", "", header, rows))
-    return parts
+    return [*parts, *(_of_claims(path) for path in sorted(folder.glob("contradictions_dev/*.jsonl")))]
+
+
+def _of_claims(path: Path) -> Part:
+    """Count the questions about claims that are compared with a claim of the same statement or of another one, each way round."""
+    counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        for claim, source in ((row["a"], row["b"]), (row["b"], row["a"])):
+            found = Source([Passage("", source)]).differs(claim)
+            counted[row["label"]][found.kind if found else ""] += 1
+    rows = [
+        [
+            label,
+            str(total := counts.total()),
+            str(asked := total - counts[""]),
+            f"{100 * asked / total:.1f}",
+            ", ".join(f"{kind} {n}" for kind, n in sorted(counts.items()) if kind),
+        ]
+        for label, counts in sorted(counted.items())
+    ]
+    return Part(
+        f"Claims compared with another claim, {path.stem}",
+        "",
+        ["label", "claims", "asked about", "per 100", "as"],
+        rows,
+    )
 
 
 def main() -> None:
-    """Print the tables; with ``--show N`` also N questions of the development half about each kind, to read them."""
+    """Print the tables; with ``--show N`` also N cases of each kind of the development half that are judged wrongly."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.grounding", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder with memorybank/messages.jsonl")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N cases of each kind as well")
+    parser.add_argument("--write", action="store_true", help="write the page")
     given = parser.parse_args()
-    show(quality(given.folder), Console(width=140))
+    parts = quality(given.folder)
+    show(parts, Console(width=140))
+    if given.write:
+        put(parts[1:], PAGE, MARKS, f"Measured at commit {commit()} by `python -m benchmarks.grounding DIR --write`.")
     if given.show:
         _print(given.folder, given.show)
 

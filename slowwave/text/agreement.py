@@ -77,6 +77,9 @@ encouraged expects expected eager wondering asks asked asking inquired needs nee
 """)
 """Words of a memory that leave open whether something is so."""
 
+_ATTEMPTS: Final = words_of("try tries trying consider considers considering need needs seek seeks seeking")
+"""Words among them that state an act of the user all the same, if the assistant suggested it."""
+
 _REPORTED: Final = re.compile(
     r"\b(?:suggest|recommend|advis|propos|offer|told|tells?|said|says|mention|explain|inform|remind|warn|encourag|instruct)",
     re.IGNORECASE,
@@ -269,7 +272,7 @@ class Source:
         mine, theirs = self._holder(clause), _holder(part, passage.speaker, self.speakers)
         states = _OPEN.isdisjoint(_lows(clause))
         if suggests:
-            if mine.who == USER and not mine.kin and states:
+            if mine.who == USER and not mine.kin and (_OPEN - _ATTEMPTS).isdisjoint(_lows(clause)):
                 yield differs("speaker", USER, "a suggestion of the assistant")
         elif _are_apart(mine, theirs):
             yield differs("speaker", *(_described(h) for h in (mine, theirs)))
