@@ -409,7 +409,8 @@ def quality(folder: Path) -> list[Part]:
             for fault, counts in sorted(counted.items())
         ]
         header = ["fault", "memories", "asked about", "per 100", "right wording", "as"]
-        parts.append(Part(f"Memories compared with their source, {half} half", "", header, rows))
+        says = "Questions about memories without a fault are wrong; the others have an injected one."
+        parts.append(Part(f"Memories compared with their source, {half} half", says, header, rows))
     return [*parts, *(_of_claims(path) for path in sorted(folder.glob("contradictions_dev/*.jsonl")))]
 
 
@@ -431,12 +432,9 @@ def _of_claims(path: Path) -> Part:
         ]
         for label, counts in sorted(counted.items())
     ]
-    return Part(
-        f"Claims compared with another claim, {path.stem}",
-        "",
-        ["label", "claims", "asked about", "per 100", "as"],
-        rows,
-    )
+    says = "A claim of the label entailment states the same as the other one in other words."
+    header = ["label", "claims", "asked about", "per 100", "as"]
+    return Part(f"Claims compared with another claim, {path.stem}", says, header, rows)
 
 
 def main() -> None:
