@@ -241,10 +241,15 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         vectors; events must also lie within the window.
         Memories that contradict each other, or differ in a number, a date or a negation, are never merged, and a pinned memory is never
         absorbed.
+
+        Observations of the same words on three days or more are not merged: a question proposes one memory with their number and days.
         """,
         reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
         after=("supersede_facts",),
-        permits=(Permit("merge_rows", {"memories"}, retires=None, tidies=True),),
+        permits=(
+            Permit("merge_rows", {"memories"}, retires=None, tidies=True),
+            Permit("insert_summary", {"memories"}, "high", beside=OF_MEMORIES, retires=None),
+        ),
         compares=replace(MEMORIES, alone=False),
         khora=("cluster_events", "chronicle_event_clustering"),
         planted=("duplicate events",),
