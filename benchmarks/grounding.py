@@ -355,16 +355,16 @@ def snapshot_of(turns: Sequence[Turn], given: Sequence[Case]) -> Snapshot:
 
 
 _DEFAULTS: Final[Mapping[str, object]] = {
-    **{"state": "active", "stage": "full", "scope": "", "subject": "", "ring": "working", "visibility": "private"},
     **{
+        "state": "active",
+        "stage": "full",
+        "ring": "working",
+        "visibility": "private",
         "attributes": "{}",
         "tags": "[]",
-        "pinned": False,
-        "confidence": 1.0,
-        "importance": 0.5,
-        "title": "",
-        "content": "",
     },
+    **dict.fromkeys(("scope", "subject", "sensitivity", "title", "content"), ""),
+    **{"pinned": False, "confidence": 1.0, "importance": 0.5, "access_count": 0, "reinforcement_count": 0},
 }
 
 

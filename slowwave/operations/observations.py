@@ -9,6 +9,7 @@ within the window in which events count as copies are none. An earlier fold of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -46,7 +47,11 @@ LONGEST: Final = 200
 OCCURRENCES: Final = "occurrences"
 """Attribute of a fold: the text of its members, their number, and the days, the first and the last of them."""
 
+_STATE: Final = re.compile(r"\b(?:is|are|was|were|has|have)\b", re.IGNORECASE)
+"""A verb of a state; matches "The key is in the drawer", not "I ran in the park"."""
+
 _LEAST: Final = 2  # words of content of an observation
+_BESIDE: Final = 2  # words that a statement of another state may have beside those of the observation; it lacks one
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +158,15 @@ def _changes(pool: Pool, texts: Sequence[str], places: Sequence[int], group: Int
     text = texts[places[0]]
     own = stems(text)
     others = dict.fromkeys(texts[k] for k in np.flatnonzero(between).tolist() if len(texts[k]) <= 2 * LONGEST)
-    near = [other for other in others if not own.isdisjoint(stems(other))][:CROWD]
-    return any(kind is not None for kind in find([(text, other) for other in near]))
+    near = [other for other in others if len(own - stems(other)) <= 1 and len(stems(other) - own) <= _BESIDE][:CROWD]
+    found = zip(near, find([(text, other) for other in near]), strict=True)
+    return any(kind is not None and (kind != "object" or _is_of_subject(text, other)) for other, kind in found)
+
+
+def _is_of_subject(text: str, other: str) -> bool:
+    """Return whether both texts state what one subject is or has; "ran in the park" and "ran in the gym" are two events."""
+    one, two = _STATE.search(text), _STATE.search(other)
+    return one is not None and two is not None and stems(text[: one.start()]) == stems(other[: two.start()])
 
 
 def _summary(pool: Pool, fold: Fold) -> FoundSummary:

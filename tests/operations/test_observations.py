@@ -117,7 +117,10 @@ def test_what_is_no_repeated_observation_is_not_folded(rows: list[Row]) -> None:
         (FAILED, "Backup succeeded.", 40, True),
         ("The user ran 5 km.", "The user ran 7 km.", 10, False),
         ("The gate is open.", "The gate is closed.", 10, False),
+        ("The key is in the drawer.", "The key is in the car.", 10, False),
         (FAILED, "The gate is closed.", 10, True),
+        ("The gate of the yard is open.", "The gate of the quay is closed.", 10, True),
+        ("The user ran in the park.", "The user ran in the gym.", 10, True),
     ],
 )
 def test_state_that_changes_in_between_is_not_folded(text: str, other: str, day: int, folds: bool) -> None:
