@@ -171,7 +171,7 @@ class _Sentence(NamedTuple):
 
 
 class _Holder(NamedTuple):
-    """Whom a clause is about: ``USER``, ``ASSISTANT``, a name, "other" or "" (unknown); and the relative of theirs, if it is one."""
+    """Person that a clause is about: ``USER``, ``ASSISTANT``, a name, "other" or "" (unknown); ``kin`` if it is a relative of theirs."""
 
     who: str
     kin: str = ""
@@ -296,7 +296,7 @@ class Source:
 
     @cached_property
     def _days(self) -> tuple[tuple[str, ...], ...]:
-        """The dates of each passage: those that it states, those that its relative phrases mean, and the day itself."""
+        """Dates of each passage: those that it states, those that its relative phrases mean, and the day itself."""
         found: list[tuple[str, ...]] = []
         for passage in self.passages:
             text, days = own_text(passage.text), set[str]()
@@ -334,13 +334,15 @@ class Source:
             elif len(alike) == len(explicit) == 1:
                 yield claimed, alike[0], _replaced(text, claimed, alike[0])
 
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """Numbers of all sentences."""
+        return frozenset(value for one in self._sentences for value, _, _ in _figures(one.text))
+
     def _numbers(self, text: str, clause: str, sentence: _Sentence) -> Iterator[tuple[str, str, str]]:
         claimed, stated = _figures(clause), _figures(sentence.text)
         if not claimed or not stated:
             return
-        known = {
-            value for one in self._sentences for value, _, _ in (stated if one is sentence else _figures(one.text))
-        }
         for value, counted, words in claimed:
             rivals = {v: w for v, of, w in stated if of == counted and v != value}
             cut = {
@@ -350,7 +352,7 @@ class Source:
             }
             if cut and not rivals:
                 rivals = cut
-            elif value in known or not counted:
+            elif value in self._known or not counted:
                 continue
             if len(rivals) == 1 and not _is_sum(value, [v for v, of, _ in stated if of == counted]):
                 (instead,) = rivals.values()
