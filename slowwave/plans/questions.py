@@ -274,6 +274,13 @@ def _asked(item: Item) -> tuple[Code, str]:
     if asks_which(item):
         two = "Which of the two is right?"
         return "which_is_right", two if "winner_id" in evidence else "Has the later one replaced the earlier one?"
+    if "unsupported" in evidence:
+        rewords = mutation.kind == "new_version"
+        return (
+            ("change", "Should the memory take the words of its source?")
+            if rewords
+            else ("delete", "Should this memory end?")
+        )
     if "ended" in evidence:
         return "change", "Should the sentence be marked with the later statement?"
     if mutation.deletes:
@@ -289,6 +296,8 @@ def _asked(item: Item) -> tuple[Code, str]:
     gone = evidence.get("lost")  # a deep pass records what its text leaves out
     if isinstance(gone, Sequence) and not isinstance(gone, str) and gone:
         return "value_lost", f"The new text would lose {_terms([str(term) for term in gone])}. May it?"
+    if "observations" in evidence:
+        return "shorter", "May one memory with their number and days stand for these observations?"
     if mutation.kind in ("new_version", "insert_summary"):
         return "shorter", "Is the new text good?"
     if mutation.kind == "invalidate_rows":

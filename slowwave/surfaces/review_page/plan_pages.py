@@ -424,7 +424,14 @@ PIECE: Final = 20_000
 """Maximum characters of a long text on one page."""
 
 _VERDICTS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
-_STYLES: Final = {"yes": "say-yes", "no": "say-no", "same": "say-yes", "different": "say-no"}
+_STYLES: Final = {
+    "yes": "say-yes",
+    "no": "say-no",
+    "same": "say-yes",
+    "different": "say-no",
+    "source": "say-yes",
+    "kept": "say-no",
+}
 """Answer → its style. Answers that name a side have none: neither of two sides is a yes or a no."""
 
 _FOLLOWS: Final = {
