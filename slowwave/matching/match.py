@@ -604,11 +604,11 @@ def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]
     ambiguous = _ambiguous(task.series, judged)
     undated = ambiguous[judged.i] | ambiguous[judged.j]
     kinds, odds, agree = (np.concatenate(part) for part in zip(*births, strict=True))
-    namesake = _namesake(judged, names, population.kind, _least_odds(population.kind, kinds, odds, agree))
+    namesake = _namesake(judged, names, population.kind, least_odds(population.kind, kinds, odds, agree))
     return replace(judged, namesake=namesake, undated=undated, may=judged.may & ~undated & ~namesake)
 
 
-def _least_odds(kind: Ints, kinds: Ints, odds: Reals, agree: Flags) -> Reals:
+def least_odds(kind: Ints, kinds: Ints, odds: Reals, agree: Flags) -> Reals:
     """Return the log-odds that pairs of persons without two dates of birth need, for each type code.
 
     The dates of birth of other pairs check them: ``odds`` (p,) are the log-odds of pairs of the types ``kinds`` without their dates, and

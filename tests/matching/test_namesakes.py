@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks import quality, worlds
-from slowwave.matching.match import Matches, _least_odds, match
+from slowwave.matching.match import Matches, least_odds, match
 from slowwave.matching.review import NAMESAKE, OTHER_BIRTH
 from slowwave.store.settings import Settings
 
@@ -100,12 +100,12 @@ def test_dates_of_other_pairs_set_the_least_odds() -> None:
     odds = np.linspace(10, 3, 200)
     agree = np.ones(200, bool)
     kinds = np.zeros(200, np.int64)
-    assert _least_odds(kinds, kinds, odds, agree).tolist() == [-np.inf]
+    assert least_odds(kinds, kinds, odds, agree).tolist() == [-np.inf]
     agree[150::2] = False
-    (least,) = _least_odds(kinds, kinds, odds, agree)
+    (least,) = least_odds(kinds, kinds, odds, agree)
     assert odds[155] < least < odds[149]
-    assert _least_odds(kinds, kinds[:99], odds[:99], ~agree[:99]).tolist() == [-np.inf]
-    assert _least_odds(kinds, kinds, odds, np.zeros(200, bool)).tolist() == [np.inf]
+    assert least_odds(kinds, kinds[:99], odds[:99], ~agree[:99]).tolist() == [-np.inf]
+    assert least_odds(kinds, kinds, odds, np.zeros(200, bool)).tolist() == [np.inf]
 
 
 def test_unasked_merges_of_electors_are_right() -> None:
