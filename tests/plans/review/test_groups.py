@@ -398,6 +398,21 @@ def test_relation_whose_sample_was_not_checked_counts_against_the_cap(store: Sto
     assert own(store, plan) == set(single)
 
 
+def test_sample_of_one_relation_is_ten_together_with_those_of_the_others(store: Store) -> None:
+    """Single answers to four other relations make the sample of a fifth one smaller, but seven checked questions are too few."""
+    plan = captains(store, 40, posts=(*POSTS, "mascot", "sponsor"))
+    parts = group_of(store, plan).parts
+    single = {part[0].id for part in parts[1:]} | {w.id for w in draw_sample(parts[:1], among=5)}
+    for item in single:
+        bulk(store, plan, [item])
+    bulk(store, plan, [w.id for w in parts[0]])
+    assert own(store, plan) == single
+    more = [w.id for part in parts[1:] for w in part[1:2]]
+    for item in more:
+        bulk(store, plan, [item])
+    assert own(store, plan) == single.union(more, (w.id for w in parts[0]))
+
+
 def test_doubtful_pairs_are_one_group(store: Store) -> None:
     """Pairs of a rule that is often wrong have no relation, and are asked about together if a date says which is later."""
     (item,) = captains(store, 1).items
