@@ -671,7 +671,7 @@ def answer_alike(
     store: Store,
     plan: StoredPlan,
     group: AlikeQuestions,
-    verdict: Verdict,
+    verdict: Verdict | Literal["each"],
     *,
     by: str,
     checked: Mapping[str, Verdict] | None = None,
@@ -681,11 +681,14 @@ def answer_alike(
 
     ``checked`` has the reviewer's answer to each question of ``group.sample``; empty if the sample was not checked, and then an approval
     counts the answer against the caps of the blast radius. If one of ``checked`` differs from ``verdict``, only the answers to the sample
-    are stored, and ``problem`` says so. Raises ``Refused`` for a sample that is not checked completely, and as ``save_drafts`` does.
+    are stored, and ``problem`` says so. ``each`` answers each relation as its part of the sample was answered, and leaves those with both
+    answers open. Raises ``Refused`` for a sample that is not checked completely, and as ``save_drafts`` does.
     """
     sample = {w.id for w in group.sample}
     given: dict[str, Verdict] = dict(checked or {})
-    if verdict not in ("yes", "no") or any(one not in ("yes", "no") for one in given.values()):
+    if verdict not in ("yes", "no", *(("each",) if given else ())) or any(
+        one not in ("yes", "no") for one in given.values()
+    ):
         raise Refused("An answer for a group is yes or no. Nothing was kept.")
     if not group.items:
         raise Refused("No question of this group is open any more. Nothing was kept.")
@@ -697,6 +700,14 @@ def answer_alike(
     for item, one in given.items():
         # Each in a transaction of its own, which is how answers to single questions are known.
         save_drafts(store, plan.header.namespace, plan.plan_hash, [NewDraft(item, one)], reviewer=by)
+    if verdict == "each":
+        drafts: list[NewDraft] = []
+        for part in group.parts:
+            agreed: set[Verdict] = {given[w.id] for w in part if w.id in sample}
+            drafts += [NewDraft(w.id, one, note) for one in agreed for w in part if len(agreed) == 1]
+        if not drafts:
+            return _seal_following(store, plan, sorted(given), None, changed=False, by=by)
+        return answer_many(store, plan, drafts, by=by)
     others = sum(one != verdict for one in given.values())
     if others:
         done = _seal_following(store, plan, sorted(given), None, changed=False, by=by)
