@@ -121,6 +121,10 @@ OTHER_RELATIONS = [
 ]
 
 
+QUESTIONS = [
+    ("what's that song that is playing now", "what's that song on the speaker now"),
+    ("can you find a flight to Vaasa on the 3rd", "can you find a flight to Vaasa on the 7th"),
+]
 ORDERS = [
     ("Lend Ida Holm the Steam Iron.", "Lend Ida Holm the Garden Hose."),
     ("Smoke alarm at Oil Jetty: 7 boxes of fish are warm.", "Smoke alarm at Lorry Park: 6 boxes of fish are warm."),
@@ -135,7 +139,19 @@ ANOTHERS = [
 
 @pytest.mark.parametrize(
     ("earlier", "later"),
-    [*ORDERS, *ANOTHERS, *HYPOTHETICAL, *QUOTED, *UNREAL, *CODE, *LISTED, *OTHERS, *PLANS, *OTHER_RELATIONS],
+    [
+        *ORDERS,
+        *QUESTIONS,
+        *ANOTHERS,
+        *HYPOTHETICAL,
+        *QUOTED,
+        *UNREAL,
+        *CODE,
+        *LISTED,
+        *OTHERS,
+        *PLANS,
+        *OTHER_RELATIONS,
+    ],
 )
 def test_clauses_that_may_both_be_true_are_not_aligned(earlier: str, later: str) -> None:
     assert not aligned(earlier, later)
