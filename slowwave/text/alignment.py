@@ -178,7 +178,7 @@ have has had get got gets give given come goes let lets need effective immediate
 )
 
 
-class LinkedValue(NamedTuple):
+class Slot(NamedTuple):
     """A name or figure in a clause: its kind, its folded words, and how the clause links it to its subject.
 
     ``link`` is a preposition, ``is`` after a form of *be* or a sign such as a colon, ``subject`` at the beginning, or empty for an object.
@@ -191,19 +191,19 @@ class LinkedValue(NamedTuple):
     relation: str
 
 
-class StatedClause(NamedTuple):
-    """A clause that states something, without its grammar.
+class Proposition(NamedTuple):
+    """A clause that states something, without its grammar. Questions, suppositions, quotations and denials give none.
 
-    ``content`` are the stems of its other words of content in order, ``plain`` these words as folded, and ``first`` is the word of either
-    with which the clause begins. ``own`` is whether it is about its
-    speaker ("i") or the user. ``context`` are words to which a pronoun at its beginning may point, ``old`` those of a wrong
-    value.
+    ``sentence`` and ``text`` are the words as written, of the sentence and of the clause. ``speaker`` is whether it is about its speaker
+    ("i") or the user. ``slots`` are its names and figures, ``content`` the stems of its other words of content in order, ``plain`` these
+    words as folded, and ``first`` the stem with which the clause begins, mostly of its subject. ``context`` are words to which a pronoun
+    at its beginning may point. ``marker`` is its polarity, mood and time, ``old`` the words of a value that it says is no longer right.
     """
 
     sentence: str
     text: str
-    own: Literal["", "i", "user"]
-    values: tuple[LinkedValue, ...]
+    speaker: Literal["", "i", "user"]
+    slots: tuple[Slot, ...]
     content: tuple[str, ...]
     plain: tuple[str, ...]
     context: frozenset[str]
@@ -214,7 +214,7 @@ class StatedClause(NamedTuple):
     @property
     def words(self) -> frozenset[str]:
         """Return the stems of content and the words of names and figures."""
-        return frozenset((*self.content, *(word for value in self.values for word in value.words)))
+        return frozenset((*self.content, *(word for value in self.slots for word in value.words)))
 
 
 def relation_names(text: str) -> list[str]:
@@ -244,9 +244,9 @@ class OtherStatedValue(NamedTuple):
 
 
 @lru_cache(maxsize=4_096)
-def read_stated(text: str) -> tuple[StatedClause, ...]:
+def read_propositions(text: str) -> tuple[Proposition, ...]:
     """Parse the clauses of a text that state a value, or withdraw one."""
-    found: list[StatedClause] = []
+    found: list[Proposition] = []
     corrects = False
     last = ahead = ""
     for sentence, clause in _clauses(text):
@@ -275,7 +275,7 @@ def _clauses(text: str) -> Iterator[tuple[str, str]]:
             yield from ((sentence, one) for one in (_AND.split(part, 1) if _BY_SPEAKER.match(part) else [part]))
 
 
-def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedClause | None:
+def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposition | None:
     if len(clause) > _LONGEST:
         return None
     clause = without_lead(clause)
@@ -318,7 +318,7 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
     )
     if not marker and _is_verbless(words) and _SIGNS.isdisjoint(words) and all(v.kind in _NAMED for v in values):
         return None  # an order, a heading: "Lend Ada the drill", "Alarm at Oil Jetty"
-    return StatedClause(
+    return Proposition(
         sentence,
         stated,
         "user" if not _USER.isdisjoint(words) else "i" if not _OWN.isdisjoint(words) else "",
@@ -333,7 +333,7 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
 
 
 def _relation_of_person(
-    words: Sequence[str], values: Sequence[LinkedValue], content: Sequence[str], plain: Sequence[str]
+    words: Sequence[str], values: Sequence[Slot], content: Sequence[str], plain: Sequence[str]
 ) -> str:
     """Return the stem of the verb that a clause about a person expresses otherwise: "liv" of "Ada moved to Oslo"; empty if none."""
     if not (_OWN | _USER).isdisjoint(words) or (values and values[0].link == "subject" and values[0].kind in _NAMED):
@@ -364,9 +364,9 @@ def _without_end(tokens: Sequence[str], words: Sequence[str]) -> tuple[Sequence[
 
 def _parts(
     tokens: Sequence[str], words: Sequence[str], *, over: bool
-) -> tuple[tuple[LinkedValue, ...], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[tuple[Slot, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the names and figures of a clause, and the stems and forms of its other words of content."""
-    values: list[LinkedValue] = []
+    values: list[Slot] = []
     content: list[str] = []
     plain: list[str] = []
     n, link, since, broken = 0, "", 0, False
@@ -390,7 +390,7 @@ def _parts(
             if words[n - 1 : n] == ["joined"] and MEMBERSHIPS.isdisjoint(words[n:end]) and not is_given(words[n]):
                 link, content[-1:] = "for", [_WORK]
             nearest = content[-1] if content else ""
-            values.append(LinkedValue(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
+            values.append(Slot(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
             n, link, since = end, "", 0
             continue
         word = words[n]
@@ -479,12 +479,14 @@ def _kind(tokens: Sequence[str], words: Sequence[str], unit: str) -> str:
     return "version" if words[0].count(".") > 1 else "code"
 
 
-def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherStatedValue | None:
+def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedValue | None:
     """Return the words by which two clauses give one subject another value; None if both may be true.
 
     The earlier one states a value in the present. The later one does so too, or says that its value is new or corrects one.
     """
-    if bool(earlier.own) != bool(later.own) or not {"over", "several"}.isdisjoint((earlier.marker, later.marker)):
+    if bool(earlier.speaker) != bool(later.speaker) or not {"over", "several"}.isdisjoint(
+        (earlier.marker, later.marker)
+    ):
         return None
     mine, theirs = _apart(earlier, later), _apart(later, earlier)
     if mine is None or theirs is None or (not later.old and (len(mine) != len(theirs) or len(mine) > 1)):
@@ -496,13 +498,13 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
         for one, other in ((earlier, later), (later, earlier))
     ):
         return None
-    names = {word for value in earlier.values if value not in mine for word in value.words} & (
+    names = {word for value in earlier.slots if value not in mine for word in value.words} & (
         later.words | later.context
     )
     pointed = (earlier.words | earlier.context) & later.context | later.words & earlier.context
     if later.old:
         known = {*earlier.words, *earlier.plain}
-        if not later.old <= known or not (names - later.old or earlier.own or both):
+        if not later.old <= known or not (names - later.old or earlier.speaker or both):
             return None
         if any(later.old.isdisjoint(value.words) for value in mine):
             return None
@@ -521,7 +523,7 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
     else:
         return None
     of_one = bool(later.marker and mine) and earlier.first == later.first and earlier.first in both
-    if not (names or earlier.own or of_one or len(both | pointed) > 1) or max(len(left), len(more)) > _LEFT:
+    if not (names or earlier.speaker or of_one or len(both | pointed) > 1) or max(len(left), len(more)) > _LEFT:
         return None
     if not figures and not _MANY_STEMS.isdisjoint(map(stem_of, (*earlier.plain, *later.plain))):
         return None
@@ -529,7 +531,7 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
         both
     ):
         return None
-    if earlier.own and not (left | more).isdisjoint(_possessed(earlier.text) | _possessed(later.text)):
+    if earlier.speaker and not (left | more).isdisjoint(_possessed(earlier.text) | _possessed(later.text)):
         return None  # "I live in Oslo", "My sister lives in Ghent"
     if left and more and not (later.marker and both and max(len(left), len(more)) == 1):
         return None
@@ -549,7 +551,7 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
         frozenset(relation) if len(relation) == 1 else both,
         sure,
         figures,
-        any(value not in mine and not names.isdisjoint(value.words) for value in earlier.values),
+        any(value not in mine and not names.isdisjoint(value.words) for value in earlier.slots),
         old,
     )
 
@@ -559,16 +561,16 @@ def _possessed(text: str) -> frozenset[str]:
     return frozenset(stem_of(fold(word)) for pair in _MINE.findall(text) for word in pair)
 
 
-def _is_current(one: StatedClause) -> bool:
+def _is_current(one: Proposition) -> bool:
     """Return whether a clause states what holds, not what was or what happens at one time."""
     return is_present(one.text) and _PASSING.isdisjoint(one.text.lower().split())
 
 
-def _apart(one: StatedClause, other: StatedClause) -> list[LinkedValue] | None:
+def _apart(one: Proposition, other: Proposition) -> list[Slot] | None:
     """Return the names and figures that another clause lacks; None if it has a part of one."""
-    found: list[LinkedValue] = []
+    found: list[Slot] = []
     known = other.words | other.context
-    for value in one.values:
+    for value in one.slots:
         shared = sum(word in known for word in value.words)
         if not shared:
             found.append(value)
@@ -580,31 +582,31 @@ def _apart(one: StatedClause, other: StatedClause) -> list[LinkedValue] | None:
     return found
 
 
-def _left(one: StatedClause, other: StatedClause) -> frozenset[str]:
+def _left(one: Proposition, other: Proposition) -> frozenset[str]:
     """Return the stems of content that another clause lacks."""
     return frozenset(one.content) - other.words - other.context
 
 
-def _are_rivals(one: LinkedValue, other: LinkedValue, *, same: bool) -> bool:
+def _are_rivals(one: Slot, other: Slot, *, same: bool) -> bool:
     """Return whether two values are of one kind; a name may be a place, and a person if all other words are the ``same``."""
     kinds = {one.kind, other.kind}
     return len(kinds) == 1 or kinds in ({"place", "name"}, {"day", "date"}) or (same and kinds == {"person", "name"})
 
 
-def _is_single(value: LinkedValue) -> bool:
+def _is_single(value: Slot) -> bool:
     """Return whether a value is no subject, nor one of several objects."""
     if value.link == "of":
         return _MEASURED.match(value.kind) is not None
     return value.link in _SINGLE or (value.link == "" and value.kind not in _NAMED)
 
 
-def _are_leaders(earlier: StatedClause, one: LinkedValue, other: LinkedValue) -> bool:
+def _are_leaders(earlier: Proposition, one: Slot, other: Slot) -> bool:
     """Return whether two values are persons who lead what the clauses are about: "Ada manages the mill."."""
     both = {(value.kind, value.link) for value in (one, other)} == {("person", "subject")}
     return both and not _LEAD_STEMS.isdisjoint(earlier.content)
 
 
-def _may_replace(mine: Sequence[LinkedValue], theirs: Sequence[LinkedValue]) -> bool:
+def _may_replace(mine: Sequence[Slot], theirs: Sequence[Slot]) -> bool:
     """Return whether a value may be replaced though the relation is worded otherwise: persons, or places after a preposition of place."""
     if not mine:
         return False
@@ -616,7 +618,7 @@ def _may_replace(mine: Sequence[LinkedValue], theirs: Sequence[LinkedValue]) -> 
     return one.kind in ("place", "name") and one.link in _PLACING - {"to"} and other.link in _PLACING
 
 
-def _are_words_apart(earlier: StatedClause, later: StatedClause, left: frozenset[str], more: frozenset[str]) -> bool:
+def _are_words_apart(earlier: Proposition, later: Proposition, left: frozenset[str], more: frozenset[str]) -> bool:
     """Return whether all that two clauses differ in are words that exclude each other, or that a correction exchanges."""
     a, b = (
         [word for word, stemmed in zip(side.plain, side.content, strict=True) if stemmed in own]
@@ -643,18 +645,18 @@ def _is_linked(text: str, word: str) -> bool:
     )
 
 
-def withdrawn(earlier: StatedClause, later: StatedClause) -> OtherStatedValue | None:
+def withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | None:
     """Return the words by which a later clause withdraws what an earlier one states; None if it does not."""
-    if later.marker != "over" or earlier.marker in ("over", "several") or bool(earlier.own) != bool(later.own):
+    if later.marker != "over" or earlier.marker in ("over", "several") or bool(earlier.speaker) != bool(later.speaker):
         return None
     if _apart(later, earlier) != []:
         return None
     missing = _left(later, earlier)
     both = frozenset(later.content) & (earlier.words | earlier.context)
-    names = frozenset(word for value in later.values for word in value.words)
-    known = sum(not earlier.words.isdisjoint(value.words) for value in later.values)
+    names = frozenset(word for value in later.slots for word in value.words)
+    known = sum(not earlier.words.isdisjoint(value.words) for value in later.slots)
     may_miss = 1 if known + len(both) > 2 or known > 1 else 0
-    if len(missing) > may_miss or known + len(both) < 2 - bool(later.own) or not (known or later.own):
+    if len(missing) > may_miss or known + len(both) < 2 - bool(later.speaker) or not (known or later.speaker):
         return None
     return (
         OtherStatedValue(both | names, both, sure=True, figures=False)

@@ -247,14 +247,9 @@ def _each(sentence: str) -> Iterator[str]:
         yield sentence
 
 
-def is_unsure(sentence: str) -> bool:
-    """Return whether a sentence states no fact: it asks, supposes, denies, wishes, plans or describes the past."""
-    return _UNSURE.search(sentence) is not None
-
-
 def _of(sentence: str) -> StatedRelation | None:
     """Return the relation that one sentence states."""
-    if is_unsure(sentence):
+    if _UNSURE.search(sentence):
         return None
     statement = _begun(sentence)
     changed = bool(_CHANGED.search(sentence))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.alignment import other_stated_value, read_stated, withdrawn
+from slowwave.text.alignment import other_stated_value, read_propositions, withdrawn
 
 
 def aligned(earlier: str, later: str) -> bool:
-    pairs = [(one, other) for one in read_stated(earlier) for other in read_stated(later)]
+    pairs = [(one, other) for one in read_propositions(earlier) for other in read_propositions(later)]
     return any(other_stated_value(one, other) or withdrawn(one, other) for one, other in pairs)
 
 

@@ -31,9 +31,9 @@ from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.alignment import (
     SAME_VERBS,
     OtherStatedValue,
-    StatedClause,
+    Proposition,
     other_stated_value,
-    read_stated,
+    read_propositions,
     withdrawn,
 )
 from slowwave.text.clauses import stem_of
@@ -60,7 +60,7 @@ class _Placed(NamedTuple):
     """A clause of a statement by number, and whose it is: the speaker if it is about them."""
 
     statement: int
-    clause: StatedClause
+    clause: Proposition
     holder: str
 
 
@@ -177,7 +177,7 @@ class _Statements(NamedTuple):
     scopes: Sequence[str]
     authors: Sequence[str]
     turns: Sequence[bool]
-    clauses: Sequence[Sequence[StatedClause]]
+    clauses: Sequence[Sequence[Proposition]]
 
     @classmethod
     def from_rows(cls, rows: StatementRows) -> _Statements:
@@ -188,7 +188,7 @@ class _Statements(NamedTuple):
         users = [author.casefold() in USERS for author in authors]
         authors = ["user" if user else author for user, author in zip(users, authors, strict=True)]
         turns = [kind in TURNS for kind in kinds]
-        clauses = [read_stated(text) for text in texts]
+        clauses = [read_propositions(text) for text in texts]
         return cls(texts, rows.last().tolist(), kinds, subjects, scopes, authors, turns, clauses)
 
     def are_comparable(self, n: int, m: int, *, of_one_subject: bool = True) -> bool:
@@ -318,13 +318,13 @@ def _aligned(statements: _Statements, listed: Mapping[str, set[str]]) -> Iterato
     for n, clauses in enumerate(statements.clauses):
         for clause in clauses:
             author = statements.authors[n]
-            holder = "user" if clause.own == "user" else author if clause.own else ""
-            if clause.own == "i" and author.casefold() in PROGRAMS:
+            holder = "user" if clause.speaker == "user" else author if clause.speaker else ""
+            if clause.speaker == "i" and author.casefold() in PROGRAMS:
                 continue
             if statements.kinds[n] == "event" and clause.marker not in ("new", "over"):
                 continue
             if clause.marker == "several":
-                lists[statements.scopes[n]] |= {value.relation for value in clause.values}
+                lists[statements.scopes[n]] |= {value.relation for value in clause.slots}
             else:
                 placed[statements.scopes[n]].append(_Placed(n, clause, holder))
     for scope, members in placed.items():
@@ -350,7 +350,7 @@ def _is_of_many(one: _Aligned, many: set[frozenset[str]], lists: set[str]) -> bo
 def _alignments(members: Sequence[_Placed], statements: _Statements) -> Iterator[_Aligned]:
     """Yield the pairs of clauses of one scope that are aligned, found by two rare words that they share."""
     words = [
-        one.clause.words | one.clause.context | {f"^{one.clause.first}", *(["i"] if one.clause.own else [])}
+        one.clause.words | one.clause.context | {f"^{one.clause.first}", *(["i"] if one.clause.speaker else [])}
         for one in members
     ]
     seen: set[tuple[int, int]] = set()
@@ -368,7 +368,7 @@ def _alignment(a: _Placed, b: _Placed, statements: _Statements) -> _Aligned | No
     if (a_role := read_role(a.clause.text)) and (b_role := read_role(b.clause.text)) and a_role.first and b_role.first:
         return None  # both are compared as roles
     near = bool(a.holder) or statements.are_comparable(n, m)
-    if n == m or a.holder != b.holder or not (near or (a.clause.values and b.clause.values)):
+    if n == m or a.holder != b.holder or not (near or (a.clause.slots and b.clause.slots)):
         return None
     marked = bool(a.clause.marker), bool(b.clause.marker)
     order = (statements.when[n], marked[0], n) < (statements.when[m], marked[1], m)
