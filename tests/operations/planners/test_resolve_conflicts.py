@@ -650,6 +650,18 @@ def test_newest_wins_for_a_named_relation_whatever_rule_found_the_pair(name: str
     assert decided(resolve_conflicts(replace(inputs, settings=named))) == {uid(0): "resolve"}
 
 
+@pytest.mark.parametrize(
+    "texts", [("Mara lives in Oslo.", "Mara lives in Bergen."), ("I live in Oslo.", "I live in Bergen.")]
+)
+def test_newest_wins_for_a_verb_with_its_preposition(texts: tuple[str, str]) -> None:
+    """The name is the same for a person and for the speaker."""
+    inputs = memories(*({**row, "text": text} for row, text in zip(PATRON, texts, strict=True)))
+    (item,) = resolve_conflicts(inputs).items
+    assert (item.decision, item.evidence["relation"]) == ("review", "lives in")
+    named = Settings(operations={"resolve_conflicts": {"newest_wins": ["lives in"]}})
+    assert decided(resolve_conflicts(replace(inputs, settings=named))) == {uid(0): "resolve"}
+
+
 def test_newest_wins_for_other_relations_leaves_a_conflict_to_a_person() -> None:
     other = Settings(operations={"resolve_conflicts": {"newest_wins": ["the captain of … is"]}})
     for settings in (Settings(), other):
