@@ -104,7 +104,7 @@ class Conflict:
     def pattern(self) -> str:
         """Return the name under which its rule is measured (``slowwave.plans.items``), such as "memories: texts"."""
         rule = str(self.evidence.get("rule", ""))
-        return f"{self.table}: {relation_pattern(str(self.evidence['predicate'])) if rule == 'relation' else rule}"
+        return f"{self.table}: {rule}"
 
     def to_json(self) -> dict[str, object]:
         """Return the form that findings hold under ``conflict``."""
@@ -120,14 +120,6 @@ class Conflict:
     def also(self) -> dict[str, list[str]]:
         """Return the rows with the same text as ``a`` and as ``b``."""
         return {"a": list(self.also_a), "b": list(self.also_b)}
-
-
-def relation_pattern(relation: str) -> str:
-    """Return the name of the pattern that parses a relation.
-
-    All descriptions of an entity ("is (day)") share one pattern.
-    """
-    return "description" if relation.endswith(")") else f"relation {relation}"
 
 
 def said_hash(table: str, row: Mapping[str, object]) -> str:
