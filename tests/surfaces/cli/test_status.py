@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from slowwave.plans.status import read_status
 from slowwave.errors import INTERRUPTED
+from slowwave.plans.status import read_status
 from slowwave.plans.switches import KILL_SWITCH
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli import session
