@@ -69,7 +69,7 @@ def night_assets(layout: Layout, nights_per_run: int) -> dg.AssetsDefinition:
     """Define snapshot, models, audits, planners and plan as one step that runs what is selected.
 
     The selected operations run with a plan if ``night/plan`` is selected, otherwise on a snapshot of their own and without a run in the
-    ledger. If all audits are selected, the settings of the namespace decide which of the selected operations run.
+    ledger. If all audits are selected, or the plan without any operation, the settings of the namespace decide which operations run.
     """
     models = load_models()
     made = list(operations().values())
@@ -100,7 +100,7 @@ def night_assets(layout: Layout, nights_per_run: int) -> dg.AssetsDefinition:
         ops = None if chosen.issuperset(AUDITS) else chosen
         if layout.key("night", "plan") in selected:
             yield from planned_nights(
-                context, store, layout, context.partition_keys, ops=ops, force=True, only=selected
+                context, store, layout, context.partition_keys, ops=ops or None, force=True, only=selected
             )
             return
         keep_connections(context.instance)

@@ -158,6 +158,16 @@ def test_one_audit_shows_its_report_and_opens_no_run(night: OneNight) -> None:
     assert project.value("SELECT count(*) FROM night.plans") == plans
 
 
+def test_plan_materialized_alone_is_the_plan_of_a_whole_night(store: Store) -> None:
+    """The Materialize button of its page selects no operation; the settings of the namespace say which run."""
+    world = new_world(store)
+    with project(store, world.slug) as night:
+        result = night.materialize(world.slug, "night/plan")
+        assert result.success
+        assert len(night.materialized("night/plan")) == 1
+        assert night.value("SELECT count(DISTINCT operation) FROM night.plan_items") > 1
+
+
 def test_some_assets_with_the_plan_are_a_night_of_these_operations(store: Store) -> None:
     """The plan is sealed of what was selected, and the ledger says of which operations the run was."""
     world = new_world(store)
