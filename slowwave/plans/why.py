@@ -242,11 +242,19 @@ def _stays_on_record(item: Item) -> str:
     if mutation.keep:
         gone = "points" if len(mutation.absorb) == 1 else "point"
         row = "The other row stays" if len(mutation.absorb) == 1 else "The other rows stay"
-        kept = _KEPT.get(mutation.table, "keeps all that they say")
+        kept = f"{_KEPT.get(mutation.table, 'keeps all that they say')}{_earlier(mutation, mutation.keep)}"
         if foreign := foreign_end(mutation, mutation.absorb, "The other row"):
             return f"The row that stays {kept}. {foreign}"
         return f"The row that stays {kept}. {row} on record and {gone} to it."
     return _ends(mutation, mutation.rows) if mutation.kind == "invalidate_rows" else ""
+
+
+def _earlier(mutation: Mutation, keep: Row) -> str:
+    """Return from when the row that stays holds afterwards, if the merge changes that; a connected table may show it as a date of its own."""
+    for write in mutation.writes:
+        if (write.cell.row, write.cell.column) == (keep.id, "valid_from") and write.value and write.seen:
+            return f", and is true since {instant(str(write.value))} instead of {instant(str(write.seen))}"
+    return ""
 
 
 def _ends(mutation: Mutation, ended: Sequence[Row]) -> str:

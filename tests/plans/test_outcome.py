@@ -442,3 +442,20 @@ def test_card_of_two_equal_rows_that_end_shows_the_text_of_each_side() -> None:
     (says, *_) = found.side_by_side()
     assert (says[""], says["stays"]) == ("says", "Author: Jon Fosse.")
     assert sorted(says["ends"].split("; ")) == ["Author: Tove Jansson", "Author: Tove Jansson."]
+
+
+def test_merge_that_moves_the_start_of_a_memory_says_so() -> None:
+    """A connected table may show the start as a date of its own, which nobody expects a merge to change."""
+    rows = [
+        {"id": id_, "kind": "fact", "current_version_id": uid(f"v{id_}"), "valid_from": since(days)}
+        for id_, days in ((A, 12), (B, 4))
+    ]
+    versions = [{"id": uid(f"v{id_}"), "memory_id": id_, "content": "Cedar ships to Norway."} for id_ in (A, B)]
+    snapshot = make_snapshot(memories=rows, memory_versions=versions)
+    (mutation,) = merge_memories(snapshot, [Alike(B, (A,))])
+    names = {"names": ["Cedar ships to Norway.", "Cedar ships to Norway."]}
+    sentence = why(Item("dedupe_memories", "merge", mutation, names)).sentence
+    begins = {str(w.value)[:10] for w in mutation.writes if w.cell == Cell("memories", B, "valid_from")}
+    assert begins == {str(since(12).date())}
+    assert f"is true since {since(12):%Y-%m-%d}" in sentence
+    assert f"instead of {since(4):%Y-%m-%d}" in sentence
