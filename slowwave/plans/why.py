@@ -250,7 +250,7 @@ def _stays_on_record(item: Item) -> str:
 
 
 def _earlier(mutation: Mutation, keep: Row) -> str:
-    """Return from when the row that stays holds afterwards, if the merge changes that; a connected table may show it as a date of its own."""
+    """Return since when the row that stays is true afterwards, if the merge changes that; a connected table may show it as its own date."""
     for write in mutation.writes:
         if (write.cell.row, write.cell.column) == (keep.id, "valid_from") and write.value and write.seen:
             return f", and is true since {instant(str(write.value))} instead of {instant(str(write.seen))}"
