@@ -58,6 +58,8 @@ _SHORT_VALUES: Final = frozenset(
 
 _STAYS: Final = "stays"
 _ENDS: Final = "ends"
+_UNDECIDED: Final = ("this one", "the other one")
+"""The roles of two rows that contradict each other, if nothing says which is later."""
 _MERGED: Final = "is merged into it"
 _SHOWN: Final = frozenset(
     ("winner", "loser", "later", "earlier", "ended_by", "winner_id", "equal", "reason", "why", "seen", "recorded_at")
@@ -140,7 +142,7 @@ def why(
         item, {**names, **{row: str(quotable(text)) for row, text in versions.items() if text}}, status
     )
     rows = tuple(_reworded(item, texts or {})) or tuple(_rows(item, sides))
-    shown = _SHOWN if sides and any(row.role == _ENDS for row in rows) else frozenset[str]()
+    shown = _SHOWN if sides and any(row.role in (_ENDS, _UNDECIDED[1]) for row in rows) else frozenset[str]()
     lost, only = _lost(item, probes or {})
     asks = question(item, lost, only=only) if item.is_question else None
     return Explanation(
@@ -346,11 +348,12 @@ def _compared(item: Item, sides: ItemOutcome) -> Iterator[SeenRow]:
     mutation = item.mutation
     if mutation.kind != "invalidate_rows" or len(sides.stays) != 1 or len(sides.ends) != 1 or not sides.stays[0].id:
         return
-    for role, row in ((_STAYS, sides.stays[0]), (_ENDS, sides.ends[0])):
+    roles = _UNDECIDED if sides.is_undecided else (_STAYS, _ENDS)
+    for role, key, row in zip(roles, (_STAYS, _ENDS), (sides.stays[0], sides.ends[0]), strict=True):
         cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
         seen = {c.column: _text(value) for c, value in cells if (c.table, c.row) == (mutation.table, row.id)}
         recorded = item.evidence.get("recorded_at")
-        at = recorded.get(role) if isinstance(recorded, Mapping) else None
+        at = recorded.get(key) if isinstance(recorded, Mapping) else None
         shown = {"says": row.text, **{c: instant(seen[c]) for c in _WEIGHED if seen.get(c)}}
         yield SeenRow(role, shown | ({"recorded": instant(str(at))} if at else {}))
 

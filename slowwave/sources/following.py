@@ -674,7 +674,9 @@ def _connected(store: Store, kind: str, root: str, embedder: Embedder, name: str
     first = connect_store(store, kind, parameters=given, name=name, embedding_model=embedder.model)
     sync = follow_folder(store, first.store, embedder=embedder, emptied=emptied)
     again = connect_store(store, kind, parameters=given, name=name, embedding_model=embedder.model)
-    return ConnectedFolder(replace(again, new_namespaces=first.new_namespaces), sync)
+    return ConnectedFolder(
+        replace(again, new_namespaces=first.new_namespaces, was_written=first.was_written), sync
+    )
 
 
 def disconnect(store: Store, name: str) -> None:

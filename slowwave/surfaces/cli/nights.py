@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from slowwave.errors import DreamDisabledError, Refused, SlowwaveError
-from slowwave.plans.commands import argument, undecided
+from slowwave.plans.commands import APPROVER, argument, undecided
 from slowwave.plans.states import latest_plan
 from slowwave.store import server
 from slowwave.store.connect import Store
@@ -36,6 +36,7 @@ from slowwave.surfaces.cli.session import (
     open_store,
     program,
     progress,
+    review_page,
     say,
     show_json,
     show_table,
@@ -165,10 +166,12 @@ class NightTotals:
                 ],
             )
             first = argument(self.most()[0].namespace)
+            page = review_page()
+            then = "review all of them in a browser" if page else "answer its questions"
             suggest(
-                "Show a plan, then review all of them in a browser",
+                f"Show a plan, then {then}",
                 f"{program()} plans show {first}",
-                f"{program()} review",
+                *(page or (f"{program()} plans review {first} --by {APPROVER}",)),
             )
         if self.by_policy:
             one = argument(self.by_policy[0])
