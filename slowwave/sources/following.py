@@ -16,13 +16,14 @@ from typing import Any, Final
 import psycopg
 from psycopg.rows import class_row
 
-from slowwave.bindings.checks import hidden_rows
+from slowwave.bindings.checks import hidden_rows, missing_grants
 from slowwave.bindings.connect import Connected, connect_store, disconnect_store, note_changes
 from slowwave.bindings.stores import (
     ConnectedStore,
     connected_names,
     connected_store,
     connected_stores,
+    namespaces_of,
     slug_of,
     store_named,
 )
@@ -486,7 +487,8 @@ _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
 def look_at_stores(store: Store) -> list[str]:
     """Check every connected store and return the problems as sentences.
 
-    These are folders that could not be checked, whose rows stay as they were, and tables that hide some of their rows.
+    These are folders that could not be checked, whose rows stay as they were, tables that hide some of their rows, and stores without a
+    namespace because rights are missing.
     """
     with store.connect("reader") as connection:
         names = connected_names(connection)
@@ -498,7 +500,8 @@ def look_at_stores(store: Store) -> list[str]:
             if is_folder(of):
                 follow_folder(store, of, embedder=embedder_for(Settings.for_namespace({})))
             else:
-                problems += [f"{problem} `slowwave doctor` says what to do." for problem in hidden_rows(store, of)]
+                hindered = [*hidden_rows(store, of), *_closed(store, of)]
+                problems += [f"{problem} `slowwave doctor` says what to do." for problem in hindered]
         except Refused as problem:
             problems.append(str(problem))
         except (BindingError, StoreError):
@@ -506,6 +509,14 @@ def look_at_stores(store: Store) -> list[str]:
     note_changes(store)
     deliver(store)  # again, for subscribers that did not accept earlier changes
     return problems
+
+
+def _closed(store: Store, of: ConnectedStore) -> list[str]:
+    """Return a sentence about a store that has no namespace because it cannot be read; the nights of others report the reason."""
+    with store.connect("owner") as connection:
+        if namespaces_of(connection, of.name) or not missing_grants(connection, of.binding):
+            return []
+    return [f"The store {of.name} cannot be read: rights of slowwave_reader on its tables are missing."]
 
 
 class FolderFollower:
@@ -674,9 +685,7 @@ def _connected(store: Store, kind: str, root: str, embedder: Embedder, name: str
     first = connect_store(store, kind, parameters=given, name=name, embedding_model=embedder.model)
     sync = follow_folder(store, first.store, embedder=embedder, emptied=emptied)
     again = connect_store(store, kind, parameters=given, name=name, embedding_model=embedder.model)
-    return ConnectedFolder(
-        replace(again, new_namespaces=first.new_namespaces, was_written=first.was_written), sync
-    )
+    return ConnectedFolder(replace(again, new_namespaces=first.new_namespaces, was_written=first.was_written), sync)
 
 
 def disconnect(store: Store, name: str) -> None:

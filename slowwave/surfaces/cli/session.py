@@ -269,7 +269,14 @@ def chosen_namespaces(store: Store, name: str) -> list[str]:
     known = namespaces(store)
     if name == "ALL":
         if not known:
-            raise Refused(f"There is no namespace yet. {FIRST_NAMESPACE}")
+            from slowwave.bindings.stores import connected_names  # it imports SQLAlchemy
+
+            with store.connect("reader") as connection:
+                empty = connected_names(connection)
+            why = (
+                f"The connected stores ({', '.join(empty)}) have no rows that can be read; `slowwave doctor` says why."
+            )
+            raise Refused(f"There is no namespace yet. {why if empty else FIRST_NAMESPACE}")
         return known
     if name not in known:
         with store.connect("reader") as connection:
