@@ -462,8 +462,8 @@ def writing_grants(owner: Connection, binding: Binding) -> list[str]:
 def let_write(store: Store, name: str, *, grant: bool = False) -> list[str]:
     """Allow plans to be applied to a connected store; return the GRANT statements that are still missing.
 
-    If any is missing, nothing is allowed yet. With ``grant`` the owner's login runs them, if it may. Raises ``Refused`` with the reason if nothing
-    may be written to its tables.
+    If any is missing, nothing is allowed yet. With ``grant`` the owner's login runs them, if it may. Raises ``Refused`` with the reason
+    if nothing may be written to its tables.
     """
     with store.connect("owner") as connection, connection.transaction():
         of = _named(connection, name)

@@ -51,6 +51,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 from slowwave.text.frontmatter import UnreadableFile
+from slowwave.text.tokens import counted
 
 # Folders that are edited in place: their rows and their files are synchronised in both directions.
 #
@@ -285,6 +286,7 @@ class _Following:
                 self._done.left[path] = "it is being written, and is looked at the next time"
             except UnreadableFile as problem:
                 self._done.left[path] = f"{f'line {problem.line}: ' if problem.line else ''}{problem}"
+                self._done.aside |= {path} - due
             except (Unwritable, OSError) as problem:
                 reason = problem.strerror if isinstance(problem, OSError) else str(problem)
                 self._done.left[path] = f"the {self._source.noun} has not followed yet: {reason}"
@@ -482,6 +484,13 @@ def _turned(rows: Sequence[tuple[object, ...]]) -> tuple[list[object], ...]:
 # Reading the changes of other programs before a night: files of folders become rows, then every connected store is checked for changes.
 
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
+_CHANGES: Final = """
+SELECT i.operation, count(*), a.plan_hash, night.signed_as(a.approver, a.policy_id) FROM night.runs r
+JOIN night.runs applied ON applied.id = coalesce(r.undo_of, r.id) JOIN night.approvals a ON a.id = applied.approval_id
+JOIN night.plan_items i ON i.plan_hash = a.plan_hash
+WHERE r.id = %s AND EXISTS (SELECT 1 FROM night.journal j WHERE j.run_id = r.id AND j.item_id = i.item_id)
+GROUP BY i.operation, a.id ORDER BY i.operation
+"""
 
 
 def look_at_stores(store: Store) -> list[str]:
@@ -519,6 +528,18 @@ def _closed(store: Store, of: ConnectedStore) -> list[str]:
     return [f"The store {of.name} cannot be read: rights of slowwave_reader on its tables are missing."]
 
 
+def _commit_words(store: Store, run: str, *, undo: bool) -> CommitWords:
+    """Return the words of the commit of an apply or undo run: its changes by operation, its plan, and who approved them."""
+    with store.connect("reader") as connection:
+        rows: list[Any] = connection.execute(_CHANGES, (run,)).fetchall()
+    plan, approver = (str(rows[0][2])[:12], str(rows[0][3])) if rows else ("", "")
+    changes = counted(sum(int(n) for _, n, *_ in rows), "change")
+    body = [f"{operation}: {int(n):,}" for operation, n, *_ in rows]
+    body += ["", *([f"Approved by {approver}."] if approver else []), *([f"Plan: {plan}"] if plan else [])]
+    subject = f"{'undo of ' if undo else ''}{changes}{f' of plan {plan}' if plan else ''}"
+    return CommitWords(f"slowwave: {subject}", "\n".join([*body, f"Run: {run}"]).strip())
+
+
 class FolderFollower:
     """A follower of folders that are worked on in place and whose blocks are rows: it keeps files and rows in step."""
 
@@ -546,9 +567,8 @@ class FolderFollower:
         """Update the files of a folder from its rows, as one commit; the next night, apply or undo repeats what failed."""
         if (folder := folder_of(store, claim.namespace_id)) is None:
             return
-        subject = "slowwave: undo of what was applied" if undo else "slowwave: files follow what was applied"
         try:
-            problems = follow_folder(store, folder, why=CommitWords(subject, f"Run: {claim.run_id}")).hindered()
+            problems = follow_folder(store, folder, why=_commit_words(store, claim.run_id, undo=undo)).hindered()
         except Refused as problem:
             problems = [str(problem)]
         except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run

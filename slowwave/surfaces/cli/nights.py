@@ -384,10 +384,10 @@ def night(
         else:
             say("No agent requested a night.")
         return
-    if namespace == "ALL":
-        # Check all stores before the names are chosen, so that new namespaces of connected stores are included.
-        for problem in look_at_stores(store):
-            say(f"Note: {problem}", console=err)
+    # Check all stores before the names are chosen, so that new namespaces of connected stores are included.
+    notes = look_at_stores(store) if namespace == "ALL" else []
+    for note in notes:
+        say(f"Note: {note}", console=err)
     names = [name for name in chosen_namespaces(store, namespace) if not requested or name in asked_for]
     nights = partial(
         run_nights,
@@ -433,7 +433,8 @@ def night(
     if summary.failures:
         if namespace != "ALL":
             raise typer.Exit(fail(summary.failures[0][1]))  # the JSON above has the error
-        show_failures(summary.failures)
+        noted = SlowwaveError("Its night was refused, see the note above.")
+        show_failures([(name, noted if str(problem) in notes else problem) for name, problem in summary.failures])
         raise typer.Exit(1)
 
 

@@ -223,7 +223,8 @@ def test_a_folder_is_connected_by_its_path(run: Run, tmp_path: Path, monkeypatch
     root.rename(tmp_path / "away")
     monkeypatch.setattr(session, "width_of", lambda _: 60)
     code, out, err = run("night", "ALL")
-    assert "is no folder" in " ".join(err.split())
+    assert " ".join(err.split()).count("is no folder") == 1
+    assert "notes: Its night was refused, see the note above." in " ".join(err.split())
     assert all(len(line) <= 60 for line in err.splitlines() if line.startswith(("Note", " ")))
     assert run("doctor")[0] == 1
     assert run("connect", "remove", "notes")[0] == 0
