@@ -363,7 +363,7 @@ def _seen(mutation: Mutation, id_: str) -> dict[str, str]:
     wanted = _FIELDS.get(mutation.table, ())
     cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
     seen = {c.column: _text(value) for c, value in cells if c.table == mutation.table and c.row == id_}
-    return {column: seen[column] for column in wanted if column in seen}
+    return {c: instant(seen[c]) if c.startswith("valid_") else seen[c] for c in wanted if c in seen}
 
 
 def _attributes(text: str) -> dict[str, str]:

@@ -127,7 +127,11 @@ def test_a_plan_is_one_commit_and_its_undo_gives_the_same_bytes(store: Store, fo
     assert git(folder, "log", "--format=%an %s").splitlines() == [f"slowwave slowwave: {changes}", "anna mine"]
     body = git(folder, "log", "-1", "--format=%b").splitlines()
     assert {f"{n}: {sum(i.operation == n for i in plan.items)}" for n in {i.operation for i in plan.items}} < set(body)
-    assert [line for line in body if line][-3:] == ["Approved by mara.", f"Plan: {plan.plan_hash[:12]}", f"Run: {result.run_id}"]
+    assert [line for line in body if line][-3:] == [
+        "Approved by mara.",
+        f"Plan: {plan.plan_hash[:12]}",
+        f"Run: {result.run_id}",
+    ]
     assert git(folder, "status", "--porcelain") == "?? broken.md\n?? draft.md\n", (
         "what git does not know is left to whoever wrote it"
     )

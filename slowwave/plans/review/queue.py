@@ -593,7 +593,7 @@ def _ask_of_form(form: QuestionForm, count: int) -> str:
 def _counter_examples(found: Queue, form: QuestionForm) -> tuple[tuple[Waiting, str], ...]:
     """Return questions about the relation of a group that were answered otherwise, or in which no later value would stay."""
     reasons = {
-        "earlier": "the earlier value weighs more, so it is asked by itself",
+        "earlier": "the evidence for the earlier value is stronger, so it is asked by itself",
         "undated": "no date says which is later, so it is asked by itself",
     }
     examples: list[tuple[int, Waiting, str]] = []

@@ -517,7 +517,7 @@ def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
         if sentence not in planners and not sentence.startswith("Did not run: "):
             say(f"nothing new: {sentence}", indent=2)
     _show_unplanned(one, store, most=None if verbose else UNPLANNED)
-    if one.plan is None:
+    if one.plan is None or (one.state == "empty" and one.unplanned):
         return
     short = one.plan.plan_hash[:12]
     late = f", {len(one.plan.deferred):,} held back for a later night" if one.plan.deferred else ""

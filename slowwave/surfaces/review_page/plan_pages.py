@@ -344,11 +344,18 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
         "lines": [] if card.text else _lines(card.lines, rest),
         "writing": marked_lines(card.writing),
         "lost": marked_lines(card.lost),
-        "loses": "No search would find" if stored.kind == "set_state" else "What a text would no longer say",
+        "loses": _heading_of_lines(card, stored),
         "steps": [_step(step) for step in card.steps],
         "noted": {name: value for name, value in card.evidence.items() if not sides_of(stored)},
         "notes": [note for note in card.notes if not sides_of(stored)],
     }
+
+
+def _heading_of_lines(card: Card, stored: StoredItem) -> str:
+    """Return the heading over the lines of a text, which may only get more words."""
+    if stored.kind == "set_state":
+        return "No search would find"
+    return "What would be added to the text" if card.only_added else "What a text would no longer say"
 
 
 def _lead(card: Card, stored: StoredItem) -> str:

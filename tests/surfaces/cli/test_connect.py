@@ -164,6 +164,9 @@ def test_status_of_a_store_that_is_only_read_or_removed_names_what_was_found(
     assert run("night", "ALL")[0] == 0
     found = {one["namespace"]: one for one in json.loads(run("status", "--json")[1])}
     assert (found["notes-anna"]["word"], found["notes-anna"]["secrets"]) == ("secret found", 1)
+    listed = {one["namespace"]: one["read_only"] for one in json.loads(run("namespace", "list", "--json")[1])}
+    assert listed == {"notes-anna": True, "notes-ben": True}
+    assert json.loads(run("namespace", "show", "notes-ben", "--json")[1])["read_only"] is True
     assert found["notes-ben"]["word"] == "nothing to decide"
     shown = " ".join(run("status")[1].split())
     assert "notes-anna: 1 row with a secret, 1 change not planned. The store notes is connected to be read" in shown
@@ -178,10 +181,12 @@ def test_status_of_a_store_that_is_only_read_or_removed_names_what_was_found(
     ) == (2, True)
     seen = " ".join(run("night", "notes-anna", "--force")[1].split())
     assert "It would propose: redact_or_quarantine: " in seen
+    assert "is empty" not in seen
     assert "My card is" in seen.split("It would propose:")[1]
     assert "4539" not in seen
     run("connect", "write", "notes", "--grant")
     assert "connect write" not in run("status")[1]
+    assert not json.loads(run("namespace", "show", "notes-ben", "--json")[1])["read_only"]
     assert "since then: `slowwave night notes-anna` makes one." in run("status")[1]
     assert run("night", "notes-anna", "--force")[0] == 0
     (unfit,) = json.loads(run("status", "notes-anna", "--json")[1])
