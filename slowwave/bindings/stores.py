@@ -422,6 +422,12 @@ def why_unfit(connection: Connection, of: ConnectedStore) -> str:
             "them; audits go on."
         )
     for bound in of.binding.tables.values():
+        columns = {c.column for c in bound.columns.values()}
+        if made := [line for line in now[bound.name] if line.endswith(" generated") and line.split(" ")[0] in columns]:
+            return (
+                f"{bound.schema}.{bound.table}.{made[0].split(' ')[0]} is generated from other columns, so nothing is written to its rows; "
+                "audits go on."
+            )
         row = connection.execute(_GUARDED, (bound.schema, bound.table)).fetchone()
         triggers, secured, referring = row or ([], False, [])
         if isinstance(triggers, list) and triggers:
