@@ -90,6 +90,81 @@ def people(dice: Dice, size: int) -> list[Row]:
     return out.rows()
 
 
+def electors(dice: Dice, size: int) -> list[Row]:
+    """Electoral rolls with many gaps, up to four entries a person. Near: namesakes, households, twins, juniors with their fathers.
+
+    Names are common ones, a sixth of the entries state a name and nothing else but the town, and a person may marry or move
+    between two rolls, so that neither the surname nor the address is kept.
+    """
+    people, out, person = People(dice, ("en",), rare=0.2), Listing(dice, "person"), 0
+    towns = [(place(dice), f"{dice.between(1_000, 8_999)}") for _ in range(25)]
+
+    def entries(given: str, middle: str, last: str, suffix: str, home: str, town: tuple[str, str], birth: str) -> None:
+        number, weds, moves = phone(dice), dice.chance(0.06), dice.chance(0.15)
+        mail = f"{given}.{last}{dice.between(1, 99)}@{coined(dice)}.example".lower()
+        for entry in range(dice.pick((1, 1, 1, 2, 2, 3, 4))):
+            if entry and weds:
+                last, suffix, weds = people.surname(), "", False
+            if entry and moves:
+                home, moves = address(dice)[0], False
+                town = dice.pick(towns) if dice.chance(0.5) else town
+            first, second = given, last
+            if dice.chance(0.12):
+                first = dice.pick(SHORT.get(given, (f"{given[0]}.",)))
+            if dice.chance(0.06):
+                first = typo(dice, first)
+            if dice.chance(0.06):
+                second = typo(dice, second)
+            inner = "" if not middle or dice.chance(0.5) else f"{middle}." if dice.chance(0.8) else middle
+            shown = f"{first} {inner} {second} {suffix if dice.chance(0.5) else ''}"
+            bare = dice.chance(0.17)
+            out.add(
+                f"roll{dice.between(1, 4)}",
+                person,
+                shown.upper() if dice.chance(0.2) else shown,
+                address="" if bare or dice.chance(0.25) else typo(dice, home) if dice.chance(0.08) else home,
+                town="" if dice.chance(0.1) else town[0],
+                postcode="" if bare or dice.chance(0.3) else town[1],
+                date_of_birth=""
+                if bare or dice.chance(0.35)
+                else digit_slip(dice, birth)
+                if dice.chance(0.05)
+                else birth,
+                phone="" if bare or dice.chance(0.5) else number,
+                email="" if bare or dice.chance(0.7) else mail,
+            )
+
+    def born(low: int, high: int) -> str:
+        return f"{dice.between(low, high)}-{dice.between(1, 12):02d}-{dice.between(1, 28):02d}"
+
+    def initial() -> str:
+        return dice.pick("ABCDEFGHJKLMPRSTW") if dice.chance(0.4) else ""
+
+    while len(out) < size:
+        (given, last), home, town = people.name(), address(dice)[0], dice.skewed(towns, 1.3)
+        middle, kind = initial(), dice.random()
+        heir, twins, birth = kind < 0.06, kind >= 0.97, born(1930, 1960)
+        entries(given, middle, last, "Sr." if heir else "", home, town, birth)
+        person += 1
+        if heir:  # a son of his father's whole name, at home or elsewhere in town
+            entries(given, middle, last, "Jr.", home if dice.chance(0.6) else address(dice)[0], town, born(1961, 1990))
+            person += 1
+        if kind < 0.45:  # a household of one surname
+            for _ in range(dice.between(1, 3)):
+                entries(people.name()[0], initial(), last, "", home, town, born(1930, 2003))
+                person += 1
+        if twins:
+            birth = born(1960, 2003)
+            for _ in range(2):
+                entries(people.name()[0], "", last, "", home, town, birth)
+                person += 1
+        if dice.chance(0.08):  # a namesake, as often in the same town as elsewhere
+            where = town if dice.chance(0.5) else dice.pick(towns)
+            entries(given, initial(), last, "", address(dice)[0], where, born(1930, 2003))
+            person += 1
+    return out.rows()
+
+
 def births(dice: Dice, size: int) -> list[Row]:
     """Names and the three parts of a birth date, nothing else; a tenth are copies with an error. Near: chance agreement."""
     names, out, person = People(dice, ("de", "de", "en"), rare=0.25), Listing(dice, "person"), 0

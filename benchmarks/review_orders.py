@@ -544,28 +544,35 @@ class ScriptedReviewer:
         self._post(f"{path}/drafts", {"item": row.item, "verdict": given})
 
     def _group(self, path: str, row: _Row, kind: str) -> bool:
-        """Check a sample and answer the group if all of it agrees; return whether the question of ``row`` was answered by that."""
-        least = 0.0
+        """Check a sample and answer the group if all of it agrees, or each relation as checked if the page offers it.
+
+        Return whether the question of ``row`` was answered by that.
+        """
+        least, kind = 0.0, re.sub(r"[\d,]+|“[^”]*”", "", kind)
         while self._tries[kind] < _TRIES:
             page = self._get(f"{path}/alike?item={row.item}&at_least={least}")
             sample = [one._replace(operation=row.operation) for one in _sampled(page)]
             if len(sample) < SAMPLE:
                 return False
             said = {s.item: self._gold.answer(s.operation, s.texts) in ("this", "same") for s in sample}
+            each, agreed = 'value="each"' in page, len(set(said.values())) == 1
             fields = {f"check-{item}": "yes" if right else "no" for item, right in said.items()}
             fields |= {
                 "item": row.item,
                 "at_least": str(least),
-                "verdict": "yes",
+                "verdict": "each" if each and not agreed else "yes" if all(said.values()) else "no",
                 "known_by": _hidden(page, "known_by"),
             }
             self._post(f"{path}/alike", fields)
             self.cards += len(sample)
             self.answers += len(sample)
-            if all(said.values()):
+            if agreed or each:
                 self.cards += 1
                 self.answers += 1
                 self.groups += 1
+                if not agreed:
+                    self._tries[kind] = _TRIES
+                    return True
                 return least == 0.0
             self._tries[kind] += 1
             least = max(s.odds for s in sample if not said[s.item]) + 0.001  # as likely as the page shows it

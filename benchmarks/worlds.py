@@ -20,7 +20,7 @@ from benchmarks.filings import filings
 from benchmarks.goods import products, restaurants, software
 from benchmarks.listings import Row
 from benchmarks.mentioned import memories
-from benchmarks.persons import births, inventors, organisations, people
+from benchmarks.persons import births, electors, inventors, organisations, people
 from benchmarks.registers import albums, suppliers, tools
 from benchmarks.vocabulary import (
     Dice,
@@ -38,6 +38,7 @@ WORLDS: Final[Mapping[str, tuple[Callable[[Dice, int], list[Row]], int]]] = {
     "citations": (citations, 1_300),
     "music": (music, 5_000),
     "people": (people, 5_000),
+    "electors": (electors, 5_000),
     "births": (births, 5_000),
     "organisations": (organisations, 2_200),
     "inventors": (inventors, 5_000),

@@ -309,7 +309,7 @@ def row_conditions(bound: BoundTable) -> tuple[sql.Composable, sql.Composable, s
 def _retired_at(bound: BoundTable) -> sql.Composable:
     assert bound.retired is not None  # noqa: S101 - whoever asks has looked
     if bound.retired.test == "true":
-        return _recorded(bound)
+        return sql.SQL("coalesce((o.cells ->> 'invalidated_at')::timestamptz, {})").format(_recorded(bound))
     return sql.SQL("coalesce({}, {})").format(instant_of(bound.retired.column, "t"), _recorded(bound))
 
 

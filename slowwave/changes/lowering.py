@@ -543,7 +543,7 @@ class _Lowering:
         for column, write in wanted.items():
             if column == VERSION:
                 self._same_text(row, write.seen)
-            elif column not in _RETIRES:
+            elif column not in _RETIRES or (column == "invalidated_at" and retired and self._keeps_no_instant()):
                 self._column(row, column, write, keeps=not (retired and self.bound.retire.removes))
         if retired:
             lost = mutation.kind == "invalidate_rows" and "valid_to" in wanted
@@ -552,6 +552,11 @@ class _Lowering:
             raise Unlowered(f"It would bring back a row of {self.binding.title} that was retired.")
         if text is not None or vector is not None:
             self._say(row, text, vector)
+
+    def _keeps_no_instant(self) -> bool:
+        """Return whether a retired row stays and has a mark without a time, so that the overlay holds the time of the apply."""
+        mark = self.bound.retired
+        return mark is not None and mark.test == "true" and not self.bound.retire.removes
 
     def _column(self, row: NativeRow, column: str, write: Write, *, keeps: bool) -> None:
         if write.action == "add":

@@ -32,6 +32,7 @@ PHONE: Final = re.compile(r"\+?\(?\d[\d ()./-]{5,20}\d")
 TELEPHONE: Final = re.compile(r"phone|mobile|tel(?:$|_)|fax|cell(?:$|_)", re.IGNORECASE)
 _DATE: Final = re.compile(r"(\d{4})([-/.]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?:[T ].{0,30})?")
 _DATED: Final = re.compile(r"\d{4}([-/.])\d{2}\1\d{2}(?:[T ].{0,30})?")
+_BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
 _NUMBER: Final = re.compile(r"[$€£]? ?[-+]?\d{1,15}(?:,\d{3})*(?:\.\d{1,15})?(?:e[-+]?\d{1,3})?", re.IGNORECASE)
 _CODE: Final = re.compile(r"(?=\S*\d)\S{4,64}")
@@ -89,6 +90,11 @@ class Column:
     def serial(self) -> bool:
         """Return whether every value of the column is held once and there are enough values to decide."""
         return len(self.codes) >= _MEASURED and len(self.texts) == len(self.codes)
+
+    @property
+    def is_birth(self) -> bool:
+        """Return whether the values are dates of birth, of which a person has one."""
+        return self.shape == "date" and bool(_BIRTH.search(self.key))
 
     def first(self, rows: Ints) -> Ints:
         """Return the code of each row's first value, or -1 for a row without one."""

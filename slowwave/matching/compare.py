@@ -314,6 +314,12 @@ OWN: Final = frozenset(("email", "code"))
 PERSONAL: Final = OWN | {"date"}
 """Identifiers as in ``OWN``, and those in which two members of one household, company or series usually differ."""
 
+DIFFER: Final = 0.5
+"""Maximum share of the matches that may differ in a column whose agreement is evidence."""
+
+_OTHER_BIRTH: Final = 0.1  # the same for dates of birth: on the labelled sets of persons, 2 to 5 % of the matches do
+_DAY: Final = 8  # letters of a date in normal form, yyyymmdd
+
 FIELDS: Final = 2
 """Index of the first attribute among the comparisons."""
 
@@ -328,7 +334,7 @@ class Comparison:
     """One column of evidence: its name, the names of its levels, and the prior m and u of each (levels,).
 
     ``most`` bounds the weights that may be learnt: names that differ never count for a match, however many pairs of brothers in one house
-    or of bars in one hotel there are.
+    or of bars in one hotel there are. ``differ`` bounds the share of matches that differ in a column whose agreement is evidence.
     """
 
     name: str
@@ -337,6 +343,7 @@ class Comparison:
     m: Reals
     u: Reals
     most: Reals | float = np.inf
+    differ: float = DIFFER
 
     @property
     def attribute(self) -> bool:
@@ -394,12 +401,13 @@ class Comparer:
         self.modelled = [
             c.key == CODES and len(np.unique(c.rows)) >= _MODELLED * len(self._rows) for c in self.columns
         ]  # nearly all names of the type state a model
+        self._births = [(c, _date_parts(c)) for c in self.columns if c.is_birth]
         self._said: Any = None  # computed on first use
         self._wording: Any = None  # computed on first use: it is the largest of all, and unused if there are vectors
         self.comparisons = (
             _name_comparison(),
             _tabled("rarity", "rarity"),
-            *(_tabled(c.key, c.shape) for c in self.columns),
+            *(_tabled(c.key, c.shape, _OTHER_BIRTH if c.is_birth else DIFFER) for c in self.columns),
             _cosine_comparison(),
             _tabled("neighbours", "neighbours"),
             _tabled("documents", "documents"),
@@ -460,6 +468,20 @@ class Comparer:
         """Return the levels of the attributes only (p, columns)."""
         found = [self._attribute(k, column, i, j)[0] for k, column in enumerate(self.columns)]
         return np.column_stack(found) if found else np.empty((len(i), 0), np.int8)
+
+    def births(self, i: Ints, j: Ints) -> Levels:
+        """Return 1 where the dates of birth (p,) have year, month or day in common, 0 where they have none, -1 where one is missing.
+
+        Of the pairs of one person in the labelled sets whose dates differ beyond a slip, hardly any have no part in common.
+        """
+        found = np.full(len(i), -1, np.int8)
+        for column, parts in self._births:
+            a, b = column.first(i), column.first(j)
+            stated = np.flatnonzero((a >= 0) & (b >= 0))
+            x, y = parts[a[stated]], parts[b[stated]]
+            common = ((x == y) | (x < 0) | (y < 0)).any(axis=1)
+            found[stated] = np.maximum(found[stated], common)
+        return found
 
     def values(self, i: int, j: int) -> dict[str, tuple[str, str]]:
         """Return the values of two rows, in normal form, for every attribute that both state."""
@@ -543,14 +565,22 @@ def _cosine_comparison() -> Comparison:
     return Comparison("cosine", "cosine", says, m, m / np.exp(_COSINE_PRIORS))
 
 
-def _tabled(name: str, shape: str) -> Comparison:
+def _date_parts(column: Column) -> Ints:
+    """Return year, month and day of the distinct values (v, 3), -1 for those of a value that is not a date in normal form."""
+    texts = [t if len(t) == _DAY and t.isdecimal() else "" for t in column.texts.tolist()]
+    parts = [(int(t[:4]), int(t[4:6]), int(t[6:])) if t else (-1, -1, -1) for t in texts]
+    return np.array(parts, np.int64).reshape(-1, 3)
+
+
+def _tabled(name: str, shape: str, differ: float = DIFFER) -> Comparison:
     subject = {"rarity": "What the names share is", "neighbours": "They", "documents": "They"}
     table = TABLES[shape]
     most = np.full(len(table), np.inf)
     most[0] = 0.0 if shape != "rarity" else np.inf  # a difference is never evidence for a match
     says = [f"{subject.get(shape, f'The values of {name}')} {text}" for text, _, _ in table]
     return Comparison(
-        name, shape, tuple(says), np.array([m for _, m, _ in table]), np.array([u for _, _, u in table]), most
+        *(name, shape, tuple(says), np.array([m for _, m, _ in table]), np.array([u for _, _, u in table]), most),
+        differ,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -60,6 +59,9 @@ class Scores:
     - ``near``: the cosine reaches the threshold of its type.
     - ``far``: there are vectors, and their cosine is below the band.
     - ``corrected``: answers have corrected the odds.
+    - ``birth``: 0 if two dates of birth have no part in common, 1 if they have one, -1 if a row states none.
+    - ``besides``: nats of what speaks for a match, without the names.
+    - ``unborn``: the log-odds without those of the dates of birth.
     """
 
     odds: Reals
@@ -78,6 +80,9 @@ class Scores:
     near: Flags
     far: Flags
     corrected: Flags
+    birth: NDArray[np.int8]
+    besides: Reals
+    unborn: Reals
 
     def take(self, at: Ints | Flags) -> Scores:
         """Return the scores of some of the pairs."""
@@ -101,7 +106,6 @@ _AGAINST: Final = float(
     np.log(2)
 )  # nats from which on a descriptive attribute contradicts: it differs half as often in matches
 _RELIABLE: Final = 0.02  # maximum share of matches that differ in a strong identifier
-_BIRTH: Final = re.compile(r"birth|born|dob", re.IGNORECASE)
 
 
 def identifiers(columns: Sequence[Column], weights: Weights, levels: NDArray[np.int8]) -> tuple[Flags, Flags]:
@@ -150,7 +154,7 @@ def strong(column: Column, weights: Weights, k: int) -> bool:
         return False
     if weights.learnt:
         return column.shape in (*IDENTIFIERS, "date") and float(weights.m[k][0]) <= _RELIABLE
-    return column.shape in ("email", "url", "code") or (column.shape == "date" and bool(_BIRTH.search(column.key)))
+    return column.shape in ("email", "url", "code") or column.is_birth
 
 
 # Weighed evidence about pairs: log-odds that two rows are the same thing, and the waterfall that explains them.
@@ -262,7 +266,8 @@ class Evidence:
         contested, identified, owned, personal, elsewhere, opposed, supported, learnt, corrected = (
             np.zeros(len(i), bool) for _ in range(9)
         )
-        threshold = np.zeros(len(i))
+        threshold, besides, dated = (np.zeros(len(i)) for _ in range(3))
+        birth = np.full(len(i), -1, np.int8)
         for kind, at in _by_kind(population.kind[i]):
             comparer, weights = self._comparers[kind], self._weights(kind)
             compared = comparer.compare(i[at], j[at])
@@ -270,6 +275,10 @@ class Evidence:
             fields = slice(FIELDS, FIELDS + len(comparer.columns))
             voices = weights.parts(compared.levels, np.zeros(compared.levels.shape))[:, fields]
             against, for_ = votes(voices, opposing(comparer.columns))
+            parts = weights.parts(compared.levels, compared.rarity)[:, FIELDS:]
+            births = [k for k, c in enumerate(comparer.columns) if c.is_birth]
+            birth[at], besides[at] = comparer.births(i[at], j[at]), np.maximum(parts, 0).sum(axis=1)
+            dated[at] = parts[:, births].sum(axis=1)
             places = [k for k, c in enumerate(comparer.columns) if c.shape in _PLACES and c.distinct >= _TELLING]
             not_here, here = votes(voices[:, places], HEARD)
             elsewhere[at] = (comparer.holders(i[at]) >= _COMMON) & (not_here > 0) & (here == 0)
@@ -306,6 +315,9 @@ class Evidence:
             near=np.nan_to_num(cosine, nan=-1) >= threshold,
             far=cosine < settings.options("dedupe_entities", DedupeEntitiesOptions).verifier_band_low,
             corrected=corrected,
+            birth=birth,
+            besides=besides,
+            unborn=odds - dated,
         )
 
     def traits(self, i: Ints, j: Ints, least: float = -np.inf) -> Iterable[tuple[str, Ints, Reals, Traits]]:

@@ -299,6 +299,9 @@ def joined(
 # unless names with the same meaning have an equal identifier. If a type is too small to learn from, one more condition applies: a cosine at
 # its threshold, names with the same meaning and an equal identifier, or, without vectors, the same name of many words.
 #
+# Persons of one name may be two. A pair whose dates of birth have no part in common is a question. So is one whose name is common here
+# while hardly anything else agrees, and one without two dates of birth if the dates of other pairs that agree as much differ too often.
+#
 # In a cluster no pair is vetoed, and members agree with its core; a row that suits two clusters joins neither. Then two clusters with a
 # pair that is likely but not sure join, if enough pairs cross their cores and every one of them is likely (``slowwave.matching.clusters``).
 # A cluster with two members whose vectors are farther apart than allowed for members is *multimodal*: it is reported and not merged. A pair
@@ -332,6 +335,9 @@ _AGREES: Final = 0.50
 _EXPECTED_PRECISION: Final = (
     0.99  # of merges without a question: no change on evidence that is wrong more often than once in a hundred
 )
+_FLOOR_ODDS: Final = float(np.log(FLOOR / (1 - FLOOR)))
+_COINCIDENCE: Final = float(np.log(10))  # nats of the rest that persons of a common name need: one row in ten has it
+_CHECKS: Final = 100  # pairs with dates of birth from which on they check the other pairs of their type
 _CHUNK: Final = 131_072  # pairs weighed at a time
 
 
@@ -561,11 +567,16 @@ def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]
     """Weigh and veto the candidates."""
     population, settings, names, i, j = task.population, task.settings, task.names, task.i, task.j
     parts: list[Judged] = []
+    births: list[tuple[Ints, Reals, Flags]] = []
     sources = _unique_sources(population, settings)
     for at in _chunks(len(i)):
         x, y = i[at], j[at]
         scores = evidence.score(x, y)
-        reason = vetoes.forbid(x, y, scores.contested & ~scores.identified)
+        conflict = scores.contested & ~scores.identified
+        reason = vetoes.forbid(x, y, conflict)
+        dated = names.person[x] & (scores.birth >= 0) & ~scores.identified & ((reason == 0) | conflict)
+        dated &= (scores.unborn >= _FLOOR_ODDS) & (scores.name >= LEVEL["explained"])
+        births.append((population.kind[x[dated]], scores.unborn[dated], scores.birth[dated] > 0))
         other_date = (reason == 0) & task.series.apart(x, y)
         same_source = (reason == 0) & ~other_date & _same_source(population, sources, x, y)
         for code, name in enumerate(vetoes.reasons(), 1):
@@ -587,13 +598,48 @@ def _judge(task: _Task, evidence: Evidence, vetoes: Vetoes, counts: Counter[str]
         variant = _variant(task.variants, x[good], y[good], scores)
         may = _may(scores, names, x[good], y[good]) & ~one_sided & ~other_word & ~other_name & ~variant & ~near[good]
         undated = np.zeros(len(may), bool)
-        parts.append(
-            Judged(x[good], y[good], scores, near[good], one_sided, other_word, other_name, variant, undated, may)
-        )
+        flags = one_sided, other_word, other_name, variant, undated, undated, may
+        parts.append(Judged(x[good], y[good], scores, near[good], *flags))
     judged = Judged.join(parts)
     ambiguous = _ambiguous(task.series, judged)
     undated = ambiguous[judged.i] | ambiguous[judged.j]
-    return replace(judged, undated=undated, may=judged.may & ~undated)
+    kinds, odds, agree = (np.concatenate(part) for part in zip(*births, strict=True))
+    namesake = _namesake(judged, names, population.kind, least_odds(population.kind, kinds, odds, agree))
+    return replace(judged, namesake=namesake, undated=undated, may=judged.may & ~undated & ~namesake)
+
+
+def least_odds(kind: Ints, kinds: Ints, odds: Reals, agree: Flags) -> Reals:
+    """Return the log-odds that pairs of persons without two dates of birth need, for each type code.
+
+    The dates of birth of other pairs check them: ``odds`` (p,) are the log-odds of pairs of the types ``kinds`` without their dates, and
+    ``agree`` states whether the dates have a part in common. The least odds are the lowest from which on enough dates agree.
+    """
+    found = np.full(int(kind.max(initial=0)) + 1, -np.inf)
+    for code in np.unique(kinds).tolist():
+        order = np.argsort(-odds[kinds == code], kind="stable")
+        right = np.cumsum(agree[kinds == code][order])
+        if len(order) >= _CHECKS:
+            enough = np.flatnonzero(right >= _EXPECTED_PRECISION * np.arange(1, len(order) + 1))
+            if not len(enough) or enough[-1] < len(order) - 1:
+                found[code] = odds[kinds == code][order[enough[-1]]] if len(enough) else np.inf
+    return found
+
+
+def _namesake(judged: Judged, names: OtherNames, kind: Ints, least: Reals) -> Flags:
+    """Flag the pairs (p,) that may be two persons of one name.
+
+    Their dates of birth have no part in common; or a row states none, and so much less than the ``least`` log-odds of its type agrees that
+    other pairs like them have different dates too often; or the name is common, and one in ten rows would agree as much in the rest.
+    """
+    scores = judged.scores
+    common = (scores.rarity < RARE) & (scores.besides < _COINCIDENCE)
+    unchecked = (scores.birth < 0) & ~scores.identified & (scores.odds < least[kind[judged.i]])
+    return names.person[judged.i] & (_is_other_birth(scores) | (scores.learnt & (common | unchecked)))
+
+
+def _is_other_birth(scores: Scores) -> Flags:
+    """Flag pairs with dates of birth that have no part in common and without an equal identifier."""
+    return (scores.birth == 0) & ~scores.identified
 
 
 def _other_word(vetoes: Vetoes, i: Ints, j: Ints, scores: Scores) -> Flags:
@@ -711,7 +757,7 @@ def _groupable(task: _Task, evidence: Evidence, vetoes: Vetoes, judged: Judged, 
             two = two[~s.personal[two] | names.apart(x[at][two], y[at][two], known=True)]
             held &= ~_other_word(vetoes, x[at], y[at], s)
             held &= ~vetoes.one_sided(x[at], y[at]) | (s.name == LEVEL["explained"])
-            held &= ~evidence.parted(x[at], y[at])
+            held &= ~evidence.parted(x[at], y[at]) & ~(names.person[x[at]] & _is_other_birth(s))
             held[two] = False
             held &= ~_variant(task.variants, x[at], y[at], s) & ~ambiguous[x[at]] & ~ambiguous[y[at]]
             least = np.minimum(limits[population.kind[x[at]]], _AGREES)

@@ -56,6 +56,8 @@ OTHER_NAME: Final = (
     "Each name has a word that the other has in no form; what else agrees, a household or a company shares."
 )
 OTHER_VARIANT: Final = "The names have one model code, and a word each that tells variants of a model apart."
+OTHER_BIRTH: Final = "The dates of birth differ in year, month and day, and no identifier is equal."
+NAMESAKE: Final = "Persons of one name may be two: too little else agrees."
 UNDATED: Final = "The title recurs, and a row that states no date could be of several."
 """Reasons for a review that only a person can decide."""
 
@@ -73,6 +75,8 @@ CONTRADICTORY: Final = frozenset(
         OTHER_WORD,
         OTHER_NAME,
         OTHER_VARIANT,
+        OTHER_BIRTH,
+        NAMESAKE,
         UNDATED,
         REFUSED,
         OPPOSED,
@@ -119,6 +123,7 @@ class Judged:
     - ``other_word`` (p,): the names differ in a word that is not a slip of the other's.
     - ``other_name`` (p,): they are two names.
     - ``variant`` (p,): they are of one model, and state different variants of it.
+    - ``namesake`` (p,): they may be two persons of one name.
     - ``undated`` (p,): a row states no date and could belong to two entities of one title.
     """
 
@@ -130,6 +135,7 @@ class Judged:
     other_word: Flags
     other_name: Flags
     variant: Flags
+    namesake: Flags
     undated: Flags
     may: Flags
 
@@ -144,7 +150,7 @@ class Judged:
 
 
 _SAID: Final = 0.005  # nats below which a loss is not shown
-_FLAGS: Final = ("notation", "one_sided", "other_word", "other_name", "variant", "undated", "may")
+_FLAGS: Final = ("notation", "one_sided", "other_word", "other_name", "variant", "namesake", "undated", "may")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,6 +218,8 @@ class Doubts:
             return OTHER_NAME
         if judged.variant[at]:
             return OTHER_VARIANT
+        if judged.namesake[at]:
+            return NAMESAKE if scores.birth[at] else OTHER_BIRTH
         if judged.undated[at]:
             return UNDATED
         if scores.learnt[at] and scores.opposed[at] and not scores.near[at]:

@@ -50,7 +50,6 @@ _ENOUGH_MATCHES, _ENOUGH_PAIRS = 30.0, 100.0
 _TELLS: Final = (
     3.0  # times that a value must be more often equal in matches than in others for its agreement to be evidence
 )
-_DIFFER: Final = 0.5  # maximum share of the matches that may differ in such a column
 _ROUNDS: Final = 100
 _STILL: Final = 1e-4
 
@@ -202,7 +201,7 @@ class _Classes:
             hot = self._hot[k].T
             self.m[k], self.u[k] = _share(hot @ yes, c.m, _PSEUDO_M), _share(hot @ no, c.u, _PSEUDO_U)
             if c.attribute and self.m[k][-1] >= _TELLS * self.u[k][-1]:
-                self.m[k] = _agreeing(self.m[k])
+                self.m[k] = _agreeing(self.m[k], c.differ)
             if c.shape != "name":
                 self._among[k] = _share(hot @ near, c.u if c.shape in _APART else c.m, _PSEUDO_M)
         self._weigh()
@@ -325,16 +324,16 @@ def _share(counts: Reals, prior: Reals, pseudo: float) -> Reals:
     return (counts + pseudo * prior) / (counts.sum() + pseudo)
 
 
-def _agreeing(m: Reals) -> Reals:
-    """Return the level shares ``m`` with at most ``_DIFFER`` of the matches in the level of different values.
+def _agreeing(m: Reals, most: float) -> Reals:
+    """Return the level shares ``m`` with at most ``most`` of the matches in the level of different values.
 
     A column whose agreement is strong evidence would differ in few matches. If EM estimates more, it takes pairs for matches that agree
     in little but their names.
     """
-    if m[0] <= _DIFFER:
+    if m[0] <= most:
         return m
-    rest = m[1:] * (1 - _DIFFER) / max(1 - m[0], 1e-9)
-    return np.concatenate([[_DIFFER], rest])
+    rest = m[1:] * (1 - most) / max(1 - m[0], 1e-9)
+    return np.concatenate([[most], rest])
 
 
 def _ordered(weight: Reals, mass: Reals, most: Reals | float) -> Reals:

@@ -65,14 +65,17 @@ FEWEST: Final = 3
 
 _QUOTED: Final = 400  # characters of a text that the evidence quotes
 
-Otherwise = Literal["other", "neither", "other_name"]
-"""An answer that differs from the sealed item: the other side is right, both sides end, or a merge keeps the other name."""
+Otherwise = Literal["other", "neither", "other_name", "ended"]
+"""An answer that differs from the sealed item: the other side is right, both sides end, a merge keeps the other name, or a memory ends
+instead of taking the words of its source.
+"""
 
 _ANSWERED: Final = "A reviewer answered so."
 _REASONS: Final = {
     "other": "{by} answered that the other one is right.",
     "neither": "{by} answered that both end.",
     "other_name": "{by} answered that they are the same and keep the other name.",
+    "ended": "{by} answered that the memory ends.",
 }
 _NAMED: Final = 50  # words without a source that an item names
 _MEANWHILE: Final = "The item that it was made of was decided meanwhile."
@@ -155,6 +158,7 @@ def answer_otherwise(
     - ``other``: the side that would end stays, and the side that would stay ends.
     - ``neither``: both sides end.
     - ``other_name``: the rows are merged, and the survivor keeps the name of the other row.
+    - ``ended``: a memory that differs from its source ends.
 
     A draft by ``by`` rejects the item as it was sealed. Raises ``Refused`` if the item does not ask that, if a row changed since the plan
     was made, and if nothing can be sealed.
@@ -163,7 +167,10 @@ def answer_otherwise(
     if answer not in otherwise(stored):
         raise Refused(f"That question has no answer {str(answer)[:32]!r}. Nothing was changed.")
     of = stored.item
-    evidence, proposed = _renamed(stored) if answer == "other_name" else _other_sides(of, answer)
+    if answer == "other_name":
+        evidence, proposed = _renamed(stored)
+    else:
+        evidence, proposed = _ended_memory(of) if answer == "ended" else _other_sides(of, answer)
     evidence |= {"answered by": by, "answered from": f"item {of.id} of plan {plan.plan_hash[:12]}"}
     amended = _Amendment(replace(of, decision=Decision.REVIEW), evidence, proposed)
     made = _sealed(store, plan, stored, amended, note or _REASONS[answer].format(by=by), by)
@@ -178,6 +185,8 @@ def otherwise(stored: StoredItem) -> tuple[Otherwise, ...]:
     item = stored.item
     if _sides(item):
         return "other", "neither"
+    if item.mutation.kind == "new_version" and "unsupported" in item.evidence:
+        return ("ended",)
     return ("other_name",) if item.mutation.table == "entities" and _other_name(item) else ()
 
 
@@ -231,6 +240,23 @@ def _other_sides(of: Item, answer: Otherwise) -> tuple[dict[str, object], Callab
         return made
 
     return evidence, proposed
+
+
+def _ended_memory(of: Item) -> tuple[dict[str, object], Callable[[Inputs], Mutation]]:
+    """Build the evidence and the mutation that end a memory which would take the words of its source."""
+    row = of.mutation.rows[0].id
+    columns = {VERSION, *(c for g in of.mutation.guards if g.table == "memories" for c in g.columns)}
+    loss = Loss("", (row,), tuple(sorted(columns - {TOLD, "invalidated_at", "valid_to"})))
+    evidence = {k: v for k, v in of.evidence.items() if k not in ("before", "after")}
+
+    def proposed(inputs: Inputs) -> Mutation:
+        (made,) = lose_conflict(inputs.snapshot, "memories", [loss])
+        then, now = _cells(of.mutation), _cells(made)
+        if any(then[cell] != now[cell] for cell in then.keys() & now.keys()):
+            raise Refused(_CHANGED)
+        return made
+
+    return evidence | {"loser": of.evidence.get("before"), "reason": _ANSWERED}, proposed
 
 
 def _still_equal(snapshot: Snapshot, of: Item) -> list[str]:
@@ -489,13 +515,18 @@ _MERGES: Final = (
     AnswerChoice("different", "2", "Different"),
     AnswerChoice("other_name", "3", "Same, with the other name", amends="other_name"),
 )
+_WORDINGS: Final = (
+    AnswerChoice("source", "1", "The words of the source", "yes"),
+    AnswerChoice("kept", "2", "Keep the memory"),
+    AnswerChoice("ended", "0", "End the memory", amends="ended"),
+)
 _PLAIN: Final = (AnswerChoice("yes", "y", "Yes", "yes"), AnswerChoice("no", "n", "No"))
 _SETTLED: Final = "Settled by the answer to item {item}."
 _SETTLED_BY: Final = re.compile(r"Settled by the answer to item \S+\.")
 _ALWAYS: Final = (*_PLAIN, AnswerChoice("skip", "s", "Skip", "skip"))
 
 
-ANSWERS: Final = (*_SIDES, *_MERGES, *_ALWAYS)
+ANSWERS: Final = (*_SIDES, *_MERGES, *_WORDINGS, *_ALWAYS)
 """Every answer, in the order of the buttons."""
 
 
@@ -504,6 +535,8 @@ def answers_of(stored: StoredItem) -> tuple[AnswerChoice, ...]:
     amends = otherwise(stored)
     if "other" in amends:
         return _SIDES
+    if "ended" in amends:
+        return _WORDINGS
     if stored.kind == "merge_rows" and code_of(stored) == "same":
         return tuple(a for a in _MERGES if a.amends is None or a.amends in amends)
     return _PLAIN
@@ -555,7 +588,10 @@ def _amended_answer(evidence: Mapping[str, object]) -> str:
         return "members taken out"
     if "edited by" in evidence:
         return "text edited"
-    name = "neither" if "both end" in evidence else "other" if "winner" in evidence else "other_name"
+    if "unsupported" in evidence:
+        name = "ended"
+    else:
+        name = "neither" if "both end" in evidence else "other" if "winner" in evidence else "other_name"
     return next(a.label for a in ANSWERS if a.name == name).lower()
 
 
@@ -573,6 +609,9 @@ def describe_answers(stored: StoredItem) -> list[tuple[AnswerChoice, str]]:
         "neither": f"{stays} ends, and {ends} ends.",
         "same": "They are merged as proposed.",
         "different": "They stay apart, and this is not asked again while the rows say what they say.",
+        "source": f"The memory states “{quotable(str(evidence.get('after', '')))}”. Its present text stays on record.",
+        "kept": "Nothing changes, and this is not asked again while the memory says what it says.",
+        "ended": "No search returns the memory any more. It stays stored.",
         "other_name": f"They are merged, and the result is called “{quotable(other_name(stored))}”.",
     }
     return [(one, str(says[one.name])) for one in offered if one.name in says]
@@ -640,7 +679,7 @@ def answer_alike(
     store: Store,
     plan: StoredPlan,
     group: AlikeQuestions,
-    verdict: Verdict,
+    verdict: Verdict | Literal["each"],
     *,
     by: str,
     checked: Mapping[str, Verdict] | None = None,
@@ -650,11 +689,14 @@ def answer_alike(
 
     ``checked`` has the reviewer's answer to each question of ``group.sample``; empty if the sample was not checked, and then an approval
     counts the answer against the caps of the blast radius. If one of ``checked`` differs from ``verdict``, only the answers to the sample
-    are stored, and ``problem`` says so. Raises ``Refused`` for a sample that is not checked completely, and as ``save_drafts`` does.
+    are stored, and ``problem`` says so. ``each`` answers each relation as its part of the sample was answered, and leaves those with both
+    answers open. Raises ``Refused`` for a sample that is not checked completely, and as ``save_drafts`` does.
     """
     sample = {w.id for w in group.sample}
     given: dict[str, Verdict] = dict(checked or {})
-    if verdict not in ("yes", "no") or any(one not in ("yes", "no") for one in given.values()):
+    if verdict not in ("yes", "no", *(("each",) if given else ())) or any(
+        one not in ("yes", "no") for one in given.values()
+    ):
         raise Refused("An answer for a group is yes or no. Nothing was kept.")
     if not group.items:
         raise Refused("No question of this group is open any more. Nothing was kept.")
@@ -666,6 +708,14 @@ def answer_alike(
     for item, one in given.items():
         # Each in a transaction of its own, which is how answers to single questions are known.
         save_drafts(store, plan.header.namespace, plan.plan_hash, [NewDraft(item, one)], reviewer=by)
+    if verdict == "each":
+        drafts: list[NewDraft] = []
+        for part in group.parts:
+            agreed: set[Verdict] = {given[w.id] for w in part if w.id in sample}
+            drafts += [NewDraft(w.id, one, note) for one in agreed for w in part if len(agreed) == 1]
+        if not drafts:
+            return _seal_following(store, plan, sorted(given), None, changed=False, by=by)
+        return answer_many(store, plan, drafts, by=by)
     others = sum(one != verdict for one in given.values())
     if others:
         done = _seal_following(store, plan, sorted(given), None, changed=False, by=by)

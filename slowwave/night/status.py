@@ -235,6 +235,8 @@ def _status(row: _Row, now: datetime) -> NamespaceStatus:
     not_planned = sum(sum(decisions.values()) for decisions in (row.held_back or {}).values())
     asks = not row.store_removed
     failed_since = row.last_failure and (row.last_success is None or row.last_failure > row.last_success)
+    if row.failure == INTERRUPTED and row.last_success and not row.changed:
+        failed_since = False  # an interrupted night changed nothing, and another one would find nothing new
     return NamespaceStatus(
         namespace=row.namespace,
         plan_hash=row.plan_hash,

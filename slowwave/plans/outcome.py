@@ -252,7 +252,8 @@ def _ended_rows(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
     stays = tuple(_row(mutation, r, words.get(r) or names.get(r, "")) for r in sides[1])
     if not stays and (source := evidence.get("told_by")):
         stays = (OutcomeRow("", str(quotable(str(source)))),)
-    return ItemOutcome(stays, ends, _reason(evidence), side=str(evidence.get("side") or ""))
+    noun = "the source " if "unsupported" in evidence else ""
+    return ItemOutcome(stays, ends, _reason(evidence), noun=noun, side=str(evidence.get("side") or ""))
 
 
 def _ended_sentences(item: Item) -> ItemOutcome | None:
@@ -346,6 +347,8 @@ def _reason(evidence: Mapping[str, object]) -> str:
         return f"they {words}"
     if "earlier" in evidence and "later" in evidence:
         return "the later one begins then"
+    if unsupported := evidence.get("unsupported"):
+        return f"in its source {unsupported}"
     return "another memory states the same" if "told_by" in evidence else ""
 
 

@@ -104,7 +104,7 @@ class Conflict:
     def pattern(self) -> str:
         """Return the name under which its rule is measured (``slowwave.plans.items``), such as "memories: texts"."""
         rule = str(self.evidence.get("rule", ""))
-        return f"{self.table}: {relation_pattern(str(self.evidence['predicate'])) if rule == 'relation' else rule}"
+        return f"{self.table}: {rule}"
 
     def to_json(self) -> dict[str, object]:
         """Return the form that findings hold under ``conflict``."""
@@ -120,14 +120,6 @@ class Conflict:
     def also(self) -> dict[str, list[str]]:
         """Return the rows with the same text as ``a`` and as ``b``."""
         return {"a": list(self.also_a), "b": list(self.also_b)}
-
-
-def relation_pattern(relation: str) -> str:
-    """Return the name of the pattern that parses a relation.
-
-    All descriptions of an entity ("is (day)") share one pattern.
-    """
-    return "description" if relation.endswith(")") else f"relation {relation}"
 
 
 def said_hash(table: str, row: Mapping[str, object]) -> str:
@@ -274,6 +266,13 @@ def _asked(item: Item) -> tuple[Code, str]:
     if asks_which(item):
         two = "Which of the two is right?"
         return "which_is_right", two if "winner_id" in evidence else "Has the later one replaced the earlier one?"
+    if "unsupported" in evidence:
+        rewords = mutation.kind == "new_version"
+        return (
+            ("change", "Should the memory take the words of its source?")
+            if rewords
+            else ("delete", "Should this memory end?")
+        )
     if "ended" in evidence:
         return "change", "Should the sentence be marked with the later statement?"
     if mutation.deletes:
@@ -289,6 +288,8 @@ def _asked(item: Item) -> tuple[Code, str]:
     gone = evidence.get("lost")  # a deep pass records what its text leaves out
     if isinstance(gone, Sequence) and not isinstance(gone, str) and gone:
         return "value_lost", f"The new text would lose {_terms([str(term) for term in gone])}. May it?"
+    if "observations" in evidence:
+        return "shorter", "May one memory with their number and days stand for these observations?"
     if mutation.kind in ("new_version", "insert_summary"):
         return "shorter", "Is the new text good?"
     if mutation.kind == "invalidate_rows":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Final, cast
@@ -344,18 +345,24 @@ def _reworded(item: Item, texts: Mapping[str, str]) -> Iterator[SeenRow]:
 
 
 def _compared(item: Item, sides: ItemOutcome) -> Iterator[SeenRow]:
-    """Yield the row that stays and the row that ends, with what the plan saw of both, if there is one of each."""
+    """Yield the side that stays and the side that ends, with what the plan saw of their rows; values of several rows stand in one field."""
     mutation = item.mutation
-    if mutation.kind != "invalidate_rows" or len(sides.stays) != 1 or len(sides.ends) != 1 or not sides.stays[0].id:
+    if mutation.kind != "invalidate_rows" or not all(row.id for row in (*sides.stays, *sides.ends)):
         return
+    recorded = item.evidence.get("recorded_at")
+    cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
     roles = _UNDECIDED if sides.is_undecided else (_STAYS, _ENDS)
-    for role, key, row in zip(roles, (_STAYS, _ENDS), (sides.stays[0], sides.ends[0]), strict=True):
-        cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
-        seen = {c.column: _text(value) for c, value in cells if (c.table, c.row) == (mutation.table, row.id)}
-        recorded = item.evidence.get("recorded_at")
-        at = recorded.get(key) if isinstance(recorded, Mapping) else None
-        shown = {"says": row.text, **{c: instant(seen[c]) for c in _WEIGHED if seen.get(c)}}
-        yield SeenRow(role, shown | ({"recorded": instant(str(at))} if at else {}))
+    for role, key, rows in zip(roles, (_STAYS, _ENDS), (sides.stays, sides.ends), strict=True):
+        fields: dict[str, dict[str, None]] = defaultdict(dict)
+        for row in rows:
+            seen = {c.column: _text(value) for c, value in cells if (c.table, c.row) == (mutation.table, row.id)}
+            fields["says"][row.text] = None
+            for column in _WEIGHED:
+                if seen.get(column):
+                    fields[column][instant(seen[column])] = None
+        if isinstance(recorded, Mapping) and (at := recorded.get(key)):
+            fields["recorded"][instant(str(at))] = None
+        yield SeenRow(role, {name: "; ".join(values) for name, values in fields.items()})
 
 
 def _seen(mutation: Mutation, id_: str) -> dict[str, str]:

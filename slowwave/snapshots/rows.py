@@ -473,21 +473,28 @@ def resting_on_ended(snapshot: Snapshot) -> dict[str, str]:
     """
     table = snapshot.table("memories")
     over = pc.or_(pc.is_valid(table["invalidated_at"]), pc.is_valid(_past(snapshot, table["valid_to"])))
-    ended = table.filter(pc.and_(over, pc.is_null(table["merged_into"]))).select(("id", "external_id")).to_pylist()
-    named = {str(row[name]): str(row["id"]) for row in ended for name in ("id", "external_id") if row[name]}
+    ended = table.filter(pc.and_(over, pc.is_null(table["merged_into"])))
+    return {id_: sources[0] for id_, sources in named_sources(active_memories(snapshot), ended).items()}
+
+
+def named_sources(memories: pa.Table, sources: pa.Table) -> dict[str, list[str]]:
+    """Map each memory that names others of ``sources`` as its source to them, by ids or external ids; ids of both.
+
+    Cost: a pass over the attributes, and a parse of those that name a source.
+    """
+    rows = sources.select(("id", "external_id")).to_pylist()
+    named = {str(row[name]): str(row["id"]) for row in rows for name in ("id", "external_id") if row[name]}
     if not named:
         return {}
-    memories = active_memories(snapshot)
-    sources = pc.is_in(memories["source"], value_set=pa.array(sorted(named), memories["source"].type))
+    known = pc.is_in(memories["source"], value_set=pa.array(sorted(named), memories["source"].type))
     texts = memories["attributes"].cast(pa.large_string())
-    citing = memories.filter(pc.fill_null(pc.or_(matching(texts, _NAMES_OTHERS), sources), False))
-    found: dict[str, str] = {}
+    citing = memories.filter(pc.fill_null(pc.or_(matching(texts, _NAMES_OTHERS), known), False))
+    found: dict[str, list[str]] = {}
     for row in citing.select(("id", "source", "attributes")).to_pylist():
         given = attributes(row["attributes"])
         ids = [row["source"], *(id_ for name in _NAMING for id_ in _named_ids(given.get(name)))]
-        first = next((named[id_] for id_ in ids if id_ in named and named[id_] != row["id"]), None)
-        if first is not None:
-            found[str(row["id"])] = first
+        if mine := [named[id_] for id_ in dict.fromkeys(ids) if id_ in named and named[id_] != row["id"]]:
+            found[str(row["id"])] = mine
     return found
 
 

@@ -244,6 +244,9 @@ def _schema(store: Store, connection: Connection) -> list[Diagnosis]:
     try:
         pending = pending_migrations(store)
     except StoreError as problem:
+        if problem.statements:
+            remedy = "Use the login that is named, or let an administrator run this."
+            return [Diagnosis(problem.said, remedy, statements=problem.statements)]
         return [Diagnosis(str(problem), "Install a version that has this migration; the finding says which one.")]
     if pending:
         found.append(

@@ -11,20 +11,20 @@ An alignment proposes a question and decides nothing. English. Linear in the tex
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise, product
 from operator import itemgetter
 from typing import Final, Literal, NamedTuple
 
 from slowwave.text.clauses import stated_clauses, stem_of, stems
 from slowwave.text.date_context import IRREGULAR
 from slowwave.text.date_values import DAYS, MONTHS
-from slowwave.text.exclusions import exclusion
+from slowwave.text.exclusions import exclusion, is_profession
 from slowwave.text.figures import is_unit, join_thousands
-from slowwave.text.frames import TAKES_MANY
+from slowwave.text.frames import TAKES_MANY, without_lead
 from slowwave.text.names import is_given, is_plain, known_names
-from slowwave.text.states import MANY_NOUNS
+from slowwave.text.relations import MEMBERSHIPS
 from slowwave.text.subjects import are_apart, is_open, is_present
 from slowwave.text.tokens import fold
 from slowwave.text.words import DENIALS, GRAMMAR, NEGATIONS, words_of
@@ -35,6 +35,7 @@ Marker = Literal["", "new", "correction", "over", "several"]
 _LONGEST: Final = 200  # characters of a clause
 _MOST_WORDS: Final = 30
 _SHORT: Final = 8  # words of a sentence that is one clause
+_KNOWN: Final = 4  # letters from which on the lexicon has common words
 _MOST_VALUES: Final = 4  # names and figures of a clause
 _LARGEST_WORDS: Final = 3  # words of content of a value that is neither a name nor a figure
 _LEFT: Final = 2  # words of content that one clause may have beside the value and what both share
@@ -50,7 +51,9 @@ _OWN: Final = words_of("i my me mine we our us i'm i've")
 _USER: Final = words_of("user user's")
 _PRONOUNS: Final = words_of("it they he she")
 _POINTING: Final = words_of("you're you’re this that these those there here such so who which what you your")
-_ASKING: Final = words_of("how what where why whose which please")
+_ASKING: Final = words_of("how what where why whose which please what's how's where's")
+_ASKS: Final = words_of("can could would will should shall do does did is are was were may who when")
+"""First words of a question without its mark."""
 _EXAMPLE: Final = re.compile(r"\bfor (?:example|instance)\b|\be\.g\.", re.IGNORECASE)
 _SEVERAL: Final = words_of(
     "and or nor plus also another too sometimes often occasionally besides both either neither including"
@@ -58,7 +61,11 @@ _SEVERAL: Final = words_of(
 _NAMED: Final = words_of("person place land name")
 """Kinds of values that are names."""
 
-_PREPOSITIONS: Final = words_of("in on at to from by for with into of as within until about under over through")
+_TITLES: Final = words_of("dr mr mrs ms prof doctor")
+_TYPED: Final = words_of("place name address")
+"""Kinds of names of which two that end in one word are names of two entities."""
+
+_PREPOSITIONS: Final = words_of("in on at to from by for with into of as within until about under over through near")
 _PLACING: Final = words_of("in at to into on")
 _SINGLE: Final = words_of("is in at to for by on as into until within about under over")
 """Links of a value of which a subject has one at a time; a direct object may be one of several."""
@@ -67,13 +74,34 @@ _MEASURED: Final = re.compile(r"(?:money|share|amount|count)\b")
 _COPULAS: Final = words_of("is are was were be been am : = → >")
 _SIGNS: Final = frozenset(":=→>@")
 _MANY_STEMS: Final = frozenset(map(stem_of, TAKES_MANY))
-_VERBS: Final = words_of("is are was were be been am has have had do does did go goes i we you")
+_LEAD_STEMS: Final = frozenset(map(stem_of, words_of("lead manage head run chair maintain supervise coach command")))
+_VERBS: Final = words_of("is are was were be been am has have had do does did go goes joined i we you")
+_IS_A: Final = frozenset(product(("is", "am", "i'm", "i’m", "now"), ("a", "an")))
+_WORK: Final = stem_of("work")
+SAME_VERBS: Final[Mapping[str, str]] = {
+    **{stem_of(word): stem_of("live") for word in ("reside", "based", "moved", "relocated", "settled")},
+    **{stem_of(word): _WORK for word in ("employed", "hired", "job", "trained", "retrained", "qualified")},
+}
+"""Stems of words by which a clause about a person says where they live or work, and the stem of the usual verb."""
+
+_MANY_NOUNS: Final = frozenset(
+    map(
+        stem_of,
+        words_of("""
+friend colleague neighbour neighbor classmate roommate brother sister cousin aunt uncle nephew niece son daughter child kid baby cat dog pet
+client customer student member user visitor guest example part option thing reason idea one hobby language skill recommendation
+question answer book film movie song game class story trip word point case step task issue problem result version today yesterday tomorrow
+"""),
+    )
+)
+"""Stems of nouns of which a person may have several."""
+
 _CHANGE_VERBS: Final = frozenset(
     map(
         stem_of,
         words_of("""
-move change switch migrate upgrade downgrade raise lower increase reduce cut set reassign reschedule postpone push shift appoint become
-replace take transfer relocate repaint rename start hand promote extend shorten update bring drop elect name
+move change switch migrate relocate upgrade downgrade raise lower increase reduce cut set reassign reschedule postpone push shift appoint
+become replace take transfer relocate repaint rename start hand promote extend shorten update bring drop elect name
 """),
     )
 )
@@ -83,7 +111,8 @@ _NEW: Final = re.compile(
     r"\b(?:now|new|from now on|as of|since \w+|(?:has|have|was|were|['’]ve|['’]s) (?:\w+ )?"
     r"(?:been )?(?:(?:re)?(?:assigned|named|scheduled|located|painted|placed)|moved|changed|switched|migrated|upgraded|downgraded|raised|"
     r"lowered|increased|reduced|cut|set|postponed|pushed|shifted|appointed|become|taken over|transferred|handed|promoted|extended|elected)"
-    r"|moved to|changed to|switched to|took over|we repainted|"
+    r"|moved to|changed to|switched to|(?:got|was|been) hired|(?:re)?trained as|qualified as|joined|"
+    r"(?:started|begun|began) (?:\w+ing|at|as|with)|took over|we repainted|"
     r"(?:moved|changed|raised|lowered|cut|set|switched) (?:the|its|their|his|her|our)\b.* to)\b",
     re.IGNORECASE,
 )
@@ -125,15 +154,6 @@ _INSTEAD: Final = re.compile(
     r"(?:,|,? and)\s+not (?:in |at |on |to |as |by )?(?P<old>[^,;:!?]{2,40}?)[.!]?$", re.IGNORECASE
 )
 _SPLITS: Final = re.compile(r"[?\"“”`;]|\b(?:if|unless|so|but|because|who)\b", re.IGNORECASE)
-_LED_IN: Final = re.compile(
-    r"^(?:\W*(?:(?:please )?(?:note|remember|be aware) that|"
-    r"(?:i|we)(?: have|['’]ve)?(?: just)? (?:learnt|learned|noticed|saw|found(?: out)?|realised|realized|checked)(?: that)?|"
-    r"(?:[\w'’-]+ ){1,3}?(?:just )?told me(?: that)?|according to (?:the|my|our) [\w-]+|from now on|at the moment|as of (?:now|today)|"
-    r"since (?:\w+day|today|yesterday)|by the way|btw|fyi|update|reminder|note)\b[,:]?\s*)+",
-    re.IGNORECASE,
-)
-"""Matches "I just learnt that "; not "Ada learnt that "."""
-
 _AND: Final = re.compile(
     r"(?:,|\s+and|,\s+and)\s+(?=(?:the\s+(?:[\w'’-]+\s+){1,4}?|[A-Z][\w'’-]*\s+(?:[A-Z][\w'’-]*\s+)?)(?:is|are|has|[a-z]+s)\s)"
 )
@@ -158,7 +178,7 @@ have has had get got gets give given come goes let lets need effective immediate
 )
 
 
-class LinkedValue(NamedTuple):
+class Slot(NamedTuple):
     """A name or figure in a clause: its kind, its folded words, and how the clause links it to its subject.
 
     ``link`` is a preposition, ``is`` after a form of *be* or a sign such as a colon, ``subject`` at the beginning, or empty for an object.
@@ -171,46 +191,62 @@ class LinkedValue(NamedTuple):
     relation: str
 
 
-class StatedClause(NamedTuple):
-    """A clause that states something, without its grammar.
+class Proposition(NamedTuple):
+    """A clause that states something, without its grammar. Questions, suppositions, quotations and denials give none.
 
-    ``content`` are the stems of its other words of content in order, ``plain`` these words as folded. ``own`` is whether it is about its
-    speaker ("i") or the user. ``context`` are words to which a pronoun at its beginning may point, ``old`` those of a wrong
-    value.
+    ``sentence`` and ``text`` are the words as written, of the sentence and of the clause. ``speaker`` is whether it is about its speaker
+    ("i") or the user. ``slots`` are its names and figures, ``content`` the stems of its other words of content in order, ``plain`` these
+    words as folded, and ``first`` the stem with which the clause begins, mostly of its subject. ``context`` are words to which a pronoun
+    at its beginning may point. ``marker`` is its polarity, mood and time, ``old`` the words of a value that it says is no longer right.
     """
 
     sentence: str
     text: str
-    own: Literal["", "i", "user"]
-    values: tuple[LinkedValue, ...]
+    speaker: Literal["", "i", "user"]
+    slots: tuple[Slot, ...]
     content: tuple[str, ...]
     plain: tuple[str, ...]
     context: frozenset[str]
     marker: Marker
     old: frozenset[str]
+    first: str
 
     @property
     def words(self) -> frozenset[str]:
         """Return the stems of content and the words of names and figures."""
-        return frozenset((*self.content, *(word for value in self.values for word in value.words)))
+        return frozenset((*self.content, *(word for value in self.slots for word in value.words)))
+
+
+def relation_names(text: str) -> list[str]:
+    """Return the verbs and nouns of a text with their prepositions: "lives in"; a verb of the speaker in the third person."""
+    words = [fold(token) for token in _TOKEN.findall(text)]
+    found: list[str] = []
+    for before, word, link in zip(["", *words], words, words[1:], strict=False):
+        if link in _SINGLE - _COPULAS and word.isalpha() and word not in GRAMMAR:
+            own = before in ("i", "we") and not word.endswith("s")
+            found.append(f"{word}{'s' * own} {link}")
+    return list(dict.fromkeys(found))
 
 
 class OtherStatedValue(NamedTuple):
     """Two clauses that give one subject another value: the words that they share, and those of the relation.
 
-    ``sure`` is whether they share a word of the relation, ``figures`` whether the values are figures.
+    ``sure`` is whether they share a word of the relation, ``figures`` whether the values are figures, and ``named`` whether they share a
+    name. ``old`` are the words of the earlier value if it is a name.
     """
 
     shared: frozenset[str]
     relation: frozenset[str]
     sure: bool
     figures: bool
+    named: bool = False
+    old: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=4_096)
-def read_stated(text: str) -> tuple[StatedClause, ...]:
+def read_propositions(text: str) -> tuple[Proposition, ...]:
     """Parse the clauses of a text that state a value, or withdraw one."""
-    found: list[StatedClause] = []
+    found: list[Proposition] = []
     corrects = False
     last = ahead = ""
     for sentence, clause in _clauses(text):
@@ -239,11 +275,10 @@ def _clauses(text: str) -> Iterator[tuple[str, str]]:
             yield from ((sentence, one) for one in (_AND.split(part, 1) if _BY_SPEAKER.match(part) else [part]))
 
 
-def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedClause | None:
+def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposition | None:
     if len(clause) > _LONGEST:
         return None
-    if lead := _LED_IN.match(clause):
-        clause = clause[lead.end() :]
+    clause = without_lead(clause)
     old = _INSTEAD.search(clause)
     stated = join_thousands(clause[: old.start()] if old else clause)
     tokens = _TOKEN.findall(stated)
@@ -252,7 +287,7 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
     words = stated.lower() if stated.isascii() else ""
     words = _TOKEN.findall(words) if words else [fold(token) for token in tokens]
     points = words[0] in _PRONOUNS
-    if words[0] in _POINTING or (points and not ahead) or words[1] == "me" or not _ASKING.isdisjoint(words):
+    if words[0] in _POINTING | _ASKS or (points and not ahead) or words[1] == "me" or not _ASKING.isdisjoint(words):
         return None
     over = not _ENDING.isdisjoint(words) and _OVER.search(stated) is not None
     if not over and not (NEGATIONS.isdisjoint(words) and DENIALS.isdisjoint(words)):
@@ -264,27 +299,26 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
         return None  # a verb whose subject is in another clause
     if "`" in sentence and _is_verbless(words):
         return None
-    several = not _SEVERAL.isdisjoint(words) or words[0] in ("a", "an") or "one of" in stated.lower()
+    several = _has_several(tokens, words) or words[0] in ("a", "an") or "one of" in stated.lower()
     if over:
         tokens, words = _without_end(tokens, words)
     values, content, plain = _parts(tokens, words, over=over)
+    if verb := _relation_of_person(words, values, content, plain):
+        kept = [n for n, stemmed in enumerate(content) if SAME_VERBS.get(stemmed) != verb]
+        content, plain = (verb, *(content[n] for n in kept)), (verb, *(plain[n] for n in kept))
     if len(values) > _MOST_VALUES or (not values and not content):
         return None
-    dropped = [fold(w) for w in _TOKEN.findall(old["old"])] if old else ()
+    new = _NEW.search(clause) is not None
+    dropped = [fold(w) for w in _TOKEN.findall(old["old"])] if old else []
+    if new and not over and any(value.link == "from" for value in values):
+        dropped += [word for value in values if value.link == "from" for word in value.words]
+        values = tuple(value for value in values if value.link != "from")
     marker: Marker = (
-        "several"
-        if several
-        else "over"
-        if over
-        else "correction"
-        if corrects or old
-        else "new"
-        if _NEW.search(clause)
-        else ""
+        "several" if several else "over" if over else "correction" if corrects or old else "new" if new else ""
     )
     if not marker and _is_verbless(words) and _SIGNS.isdisjoint(words) and all(v.kind in _NAMED for v in values):
         return None  # an order, a heading: "Lend Ada the drill", "Alarm at Oil Jetty"
-    return StatedClause(
+    return Proposition(
         sentence,
         stated,
         "user" if not _USER.isdisjoint(words) else "i" if not _OWN.isdisjoint(words) else "",
@@ -294,7 +328,32 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> StatedCl
         stems(ahead) if points else frozenset(),
         marker,
         frozenset(w for w in dropped if w not in GRAMMAR),
+        _first(words),
     )
+
+
+def _relation_of_person(
+    words: Sequence[str], values: Sequence[Slot], content: Sequence[str], plain: Sequence[str]
+) -> str:
+    """Return the stem of the verb that a clause about a person expresses otherwise: "liv" of "Ada moved to Oslo"; empty if none."""
+    if not (_OWN | _USER).isdisjoint(words) or (values and values[0].link == "subject" and values[0].kind in _NAMED):
+        placed = any(value.link in _PLACING and value.kind in ("place", "name") for value in values)
+        for word in words:
+            if (verb := SAME_VERBS.get(stem_of(word))) and verb not in content and (placed or verb == _WORK):
+                return verb
+        if plain and is_profession(plain[-1]) and any(pair in _IS_A for pair in pairwise(words)):
+            return _WORK
+    return ""
+
+
+def _first(words: Sequence[str]) -> str:
+    return next((stem_of(word) for word in words if word not in GRAMMAR and word[0].isalnum()), "")
+
+
+def _has_several(tokens: Sequence[str], words: Sequence[str]) -> bool:
+    """Return whether words join several values; "and" between names at the beginning joins subjects."""
+    at = 1 if words[1] == "and" and tokens[0][0].isupper() and tokens[2:3] and tokens[2][0].isupper() else -1
+    return any(word in _SEVERAL for n, word in enumerate(words) if n != at)
 
 
 def _without_end(tokens: Sequence[str], words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -305,9 +364,9 @@ def _without_end(tokens: Sequence[str], words: Sequence[str]) -> tuple[Sequence[
 
 def _parts(
     tokens: Sequence[str], words: Sequence[str], *, over: bool
-) -> tuple[tuple[LinkedValue, ...], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[tuple[Slot, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the names and figures of a clause, and the stems and forms of its other words of content."""
-    values: list[LinkedValue] = []
+    values: list[Slot] = []
     content: list[str] = []
     plain: list[str] = []
     n, link, since, broken = 0, "", 0, False
@@ -328,8 +387,10 @@ def _parts(
             elif verbless and content and not link:
                 link = "is"
             unit = words[end] if end < len(words) else ""
+            if words[n - 1 : n] == ["joined"] and MEMBERSHIPS.isdisjoint(words[n:end]) and not is_given(words[n]):
+                link, content[-1:] = "for", [_WORK]
             nearest = content[-1] if content else ""
-            values.append(LinkedValue(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
+            values.append(Slot(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
             n, link, since = end, "", 0
             continue
         word = words[n]
@@ -337,7 +398,7 @@ def _parts(
             link, since = word, 0
         elif word in _COPULAS:
             link, since = "is", 0
-        elif word not in GRAMMAR and word[0].isalnum():
+        elif word not in GRAMMAR and word not in _TITLES and word[0].isalnum():
             since += 1
             link = link if since == 1 else ""  # "on port 8080"
             stemmed = stem_of(word.removesuffix("'s").removesuffix("’s"))
@@ -351,7 +412,7 @@ def _parts(
 
 
 def _is_verbless(words: Sequence[str]) -> bool:
-    return _VERBS.isdisjoint(words) and not any(map(_is_third_person, words))
+    return _VERBS.isdisjoint(words) and not any(map(_is_third_person, words)) and words[1:2] != ["and"]
 
 
 def _is_third_person(word: str) -> bool:
@@ -362,22 +423,32 @@ def _is_third_person(word: str) -> bool:
 def _end_of_value(tokens: Sequence[str], words: Sequence[str], n: int) -> int:
     """Return the end of the name or figure that begins at a token; ``n`` if none begins there."""
     end = n
-    while end < len(tokens) and _is_value(tokens[end], words[end], first=end == 0):
+    while end < len(tokens) and (
+        _is_value(tokens[end], words[end], first=end == 0)
+        or (tokens[end] == "May" and end > n and tokens[end - 1].isdigit())
+    ):
         acronym = end > n and len(words[end]) > 1 and tokens[end].isupper() and tokens[end].isalpha()
         if acronym and end + 1 < len(tokens) and tokens[end + 1][0].isupper():
             break  # "Kestrel Systems CEO Ada Lind"
         end += 1
-    return end
+    return n if end == n + 1 and words[n] in _MONTHS else end
 
 
 def _is_value(token: str, word: str, *, first: bool) -> bool:
     if not token.isalpha() and _DIGIT.search(token):
         return True
-    if not token[0].isupper() or word in GRAMMAR or word in _OWN | _USER or word.startswith(("i'", "i’")):
+    if (
+        not token[0].isupper()
+        or word in GRAMMAR
+        or word in _TITLES
+        or word in _OWN | _USER
+        or word.startswith(("i'", "i’"))
+    ):
         return False
     if len(word) == 1:
         return False
-    return not first or is_given(word.removesuffix("'s")) or not is_plain(word.removesuffix("'s"))
+    bare = word.removesuffix("'s")
+    return not first or is_given(bare) or (not is_plain(bare) and (len(bare) >= _KNOWN or token.isupper()))
 
 
 def _kind(tokens: Sequence[str], words: Sequence[str], unit: str) -> str:
@@ -408,12 +479,14 @@ def _kind(tokens: Sequence[str], words: Sequence[str], unit: str) -> str:
     return "version" if words[0].count(".") > 1 else "code"
 
 
-def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherStatedValue | None:
+def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedValue | None:
     """Return the words by which two clauses give one subject another value; None if both may be true.
 
     The earlier one states a value in the present. The later one does so too, or says that its value is new or corrects one.
     """
-    if bool(earlier.own) != bool(later.own) or not {"over", "several"}.isdisjoint((earlier.marker, later.marker)):
+    if bool(earlier.speaker) != bool(later.speaker) or not {"over", "several"}.isdisjoint(
+        (earlier.marker, later.marker)
+    ):
         return None
     mine, theirs = _apart(earlier, later), _apart(later, earlier)
     if mine is None or theirs is None or (not later.old and (len(mine) != len(theirs) or len(mine) > 1)):
@@ -425,35 +498,40 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
         for one, other in ((earlier, later), (later, earlier))
     ):
         return None
-    names = {word for value in earlier.values for word in value.words} & (later.words | later.context)
+    names = {word for value in earlier.slots if value not in mine for word in value.words} & (
+        later.words | later.context
+    )
     pointed = (earlier.words | earlier.context) & later.context | later.words & earlier.context
     if later.old:
         known = {*earlier.words, *earlier.plain}
-        if not later.old <= known or not (names - later.old or earlier.own or both):
+        if not later.old <= known or not (names - later.old or earlier.speaker or both):
+            return None
+        if any(later.old.isdisjoint(value.words) for value in mine):
             return None
         figures, left, more = bool(mine) and mine[0].kind not in _NAMED, frozenset[str](), frozenset[str]()
     elif mine:
         one, other = mine[0], theirs[0]
         if not _are_rivals(one, other, same=not (left or more)) or not (
-            later.marker == "correction" or (_is_single(one) and _is_single(other))
+            later.marker == "correction" or (_is_single(one) and _is_single(other)) or _are_leaders(earlier, one, other)
         ):
             return None
-        if one.link and other.link and one.link != other.link and not (left or more or later.marker):
+        if one.link and other.link and one.link != other.link and not (left or more or earlier.marker or later.marker):
             return None
         figures = one.kind not in _NAMED
     elif _are_words_apart(earlier, later, left, more):
         figures, left, more = False, frozenset[str](), frozenset[str]()
     else:
         return None
-    if not (names or earlier.own or len(both | pointed) > 1) or max(len(left), len(more)) > _LEFT:
+    of_one = bool(later.marker and mine) and earlier.first == later.first and earlier.first in both
+    if not (names or earlier.speaker or of_one or len(both | pointed) > 1) or max(len(left), len(more)) > _LEFT:
         return None
     if not figures and not _MANY_STEMS.isdisjoint(map(stem_of, (*earlier.plain, *later.plain))):
         return None
-    if any(value.link == "is" and value.kind in _NAMED for value in (*mine, *theirs)) and not MANY_NOUNS.isdisjoint(
+    if any(value.link == "is" and value.kind in _NAMED for value in (*mine, *theirs)) and not _MANY_NOUNS.isdisjoint(
         both
     ):
         return None
-    if earlier.own and not (left | more).isdisjoint(_possessed(earlier.text) | _possessed(later.text)):
+    if earlier.speaker and not (left | more).isdisjoint(_possessed(earlier.text) | _possessed(later.text)):
         return None  # "I live in Oslo", "My sister lives in Ghent"
     if left and more and not (later.marker and both and max(len(left), len(more)) == 1):
         return None
@@ -462,10 +540,20 @@ def other_stated_value(earlier: StatedClause, later: StatedClause) -> OtherState
     sure = bool(both) or not (left or more)
     if not sure and not (later.marker and names and _may_replace(mine, theirs)):
         return None
-    if not _is_current(earlier) or not (_is_current(later) if not later.marker else not is_open(later.text)):
+    if not (earlier.marker == "new" or _is_current(earlier)) or not (
+        _is_current(later) if not later.marker else not is_open(later.text)
+    ):
         return None
     relation = {value.relation for value in (*mine, *theirs)}
-    return OtherStatedValue(both | pointed | names, frozenset(relation) if len(relation) == 1 else both, sure, figures)
+    old = next((value.words for value in mine if value.kind in _NAMED), ())
+    return OtherStatedValue(
+        both | pointed | names,
+        frozenset(relation) if len(relation) == 1 else both,
+        sure,
+        figures,
+        any(value not in mine and not names.isdisjoint(value.words) for value in earlier.slots),
+        old,
+    )
 
 
 def _possessed(text: str) -> frozenset[str]:
@@ -473,43 +561,52 @@ def _possessed(text: str) -> frozenset[str]:
     return frozenset(stem_of(fold(word)) for pair in _MINE.findall(text) for word in pair)
 
 
-def _is_current(one: StatedClause) -> bool:
+def _is_current(one: Proposition) -> bool:
     """Return whether a clause states what holds, not what was or what happens at one time."""
     return is_present(one.text) and _PASSING.isdisjoint(one.text.lower().split())
 
 
-def _apart(one: StatedClause, other: StatedClause) -> list[LinkedValue] | None:
+def _apart(one: Proposition, other: Proposition) -> list[Slot] | None:
     """Return the names and figures that another clause lacks; None if it has a part of one."""
-    found: list[LinkedValue] = []
+    found: list[Slot] = []
     known = other.words | other.context
-    for value in one.values:
+    for value in one.slots:
         shared = sum(word in known for word in value.words)
         if not shared:
             found.append(value)
         elif shared < len(value.words):
-            return None
+            typed = value.kind in _TYPED and shared == 1 and value.words[-1] in known
+            if not typed and value.kind != "date":
+                return None
+            found.append(value)  # "Mill Street", "Canal Street"; "4 June", "6 June"
     return found
 
 
-def _left(one: StatedClause, other: StatedClause) -> frozenset[str]:
+def _left(one: Proposition, other: Proposition) -> frozenset[str]:
     """Return the stems of content that another clause lacks."""
     return frozenset(one.content) - other.words - other.context
 
 
-def _are_rivals(one: LinkedValue, other: LinkedValue, *, same: bool) -> bool:
+def _are_rivals(one: Slot, other: Slot, *, same: bool) -> bool:
     """Return whether two values are of one kind; a name may be a place, and a person if all other words are the ``same``."""
     kinds = {one.kind, other.kind}
-    return len(kinds) == 1 or kinds == {"place", "name"} or (same and kinds == {"person", "name"})
+    return len(kinds) == 1 or kinds in ({"place", "name"}, {"day", "date"}) or (same and kinds == {"person", "name"})
 
 
-def _is_single(value: LinkedValue) -> bool:
+def _is_single(value: Slot) -> bool:
     """Return whether a value is no subject, nor one of several objects."""
     if value.link == "of":
         return _MEASURED.match(value.kind) is not None
     return value.link in _SINGLE or (value.link == "" and value.kind not in _NAMED)
 
 
-def _may_replace(mine: Sequence[LinkedValue], theirs: Sequence[LinkedValue]) -> bool:
+def _are_leaders(earlier: Proposition, one: Slot, other: Slot) -> bool:
+    """Return whether two values are persons who lead what the clauses are about: "Ada manages the mill."."""
+    both = {(value.kind, value.link) for value in (one, other)} == {("person", "subject")}
+    return both and not _LEAD_STEMS.isdisjoint(earlier.content)
+
+
+def _may_replace(mine: Sequence[Slot], theirs: Sequence[Slot]) -> bool:
     """Return whether a value may be replaced though the relation is worded otherwise: persons, or places after a preposition of place."""
     if not mine:
         return False
@@ -521,7 +618,7 @@ def _may_replace(mine: Sequence[LinkedValue], theirs: Sequence[LinkedValue]) -> 
     return one.kind in ("place", "name") and one.link in _PLACING - {"to"} and other.link in _PLACING
 
 
-def _are_words_apart(earlier: StatedClause, later: StatedClause, left: frozenset[str], more: frozenset[str]) -> bool:
+def _are_words_apart(earlier: Proposition, later: Proposition, left: frozenset[str], more: frozenset[str]) -> bool:
     """Return whether all that two clauses differ in are words that exclude each other, or that a correction exchanges."""
     a, b = (
         [word for word, stemmed in zip(side.plain, side.content, strict=True) if stemmed in own]
@@ -531,8 +628,12 @@ def _are_words_apart(earlier: StatedClause, later: StatedClause, left: frozenset
         return False
     if not all(_is_linked(side.text, words[0]) for side, words in ((earlier, a), (later, b))):
         return False
-    if exclusion(a[-1], b[-1]) is not None or exclusion("_".join(a), "_".join(b)) is not None:
-        return earlier.content[: len(earlier.content) - len(a)] == later.content[: len(later.content) - len(b)]
+    rest, other = (frozenset(side.content) - own for side, own in ((earlier, left), (later, more)))
+    if later.marker == "new" and rest == other and rest and earlier.first == later.first:
+        return True
+    are_jobs = is_profession(a[-1]) and is_profession(b[-1])
+    if are_jobs or exclusion(a[-1], b[-1]) is not None or exclusion("_".join(a), "_".join(b)) is not None:
+        return [w for w in earlier.content if w not in left] == [w for w in later.content if w not in more]
     return later.marker == "correction" and bool(frozenset(earlier.content) & frozenset(later.content))
 
 
@@ -544,18 +645,18 @@ def _is_linked(text: str, word: str) -> bool:
     )
 
 
-def withdrawn(earlier: StatedClause, later: StatedClause) -> OtherStatedValue | None:
+def withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | None:
     """Return the words by which a later clause withdraws what an earlier one states; None if it does not."""
-    if later.marker != "over" or earlier.marker in ("over", "several") or bool(earlier.own) != bool(later.own):
+    if later.marker != "over" or earlier.marker in ("over", "several") or bool(earlier.speaker) != bool(later.speaker):
         return None
     if _apart(later, earlier) != []:
         return None
     missing = _left(later, earlier)
     both = frozenset(later.content) & (earlier.words | earlier.context)
-    names = frozenset(word for value in later.values for word in value.words)
-    known = sum(not earlier.words.isdisjoint(value.words) for value in later.values)
+    names = frozenset(word for value in later.slots for word in value.words)
+    known = sum(not earlier.words.isdisjoint(value.words) for value in later.slots)
     may_miss = 1 if known + len(both) > 2 or known > 1 else 0
-    if len(missing) > may_miss or known + len(both) < 2 - bool(later.own) or not (known or later.own):
+    if len(missing) > may_miss or known + len(both) < 2 - bool(later.speaker) or not (known or later.speaker):
         return None
     return (
         OtherStatedValue(both | names, both, sure=True, figures=False)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
+from slowwave.text.exclusions import is_profession
 from slowwave.text.informative import NAME, is_open, without_lead_in
 from slowwave.text.names import is_given
-from slowwave.text.relations import SELF, TRIGGER, is_profession, stated_relations
+from slowwave.text.relations import SELF, TRIGGER, stated_relations
 from slowwave.text.tokens import fold, normalise_name
 from slowwave.text.words import words_of
 

@@ -227,6 +227,13 @@ def stated_clauses(text: str) -> Iterator[tuple[str, str]]:
             yield from ((sentence, clause) for clause in _unconditional(list(_asserting(sentence))))
 
 
+def all_clauses(text: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield every clause of a text without quotations and code, each with its sentence and whether it asks."""
+    for sentence in _sentences(text):
+        if len(sentence) <= LONGEST_SENTENCE:
+            yield from ((sentence, clause, asks) for clause, asks in _clauses(sentence))
+
+
 def _is_plain(text: str) -> bool:
     """Return whether a text has neither lines nor code."""
     return "\n" not in text and "`" not in text
@@ -241,16 +248,21 @@ def _sentences(text: str) -> list[str]:
 
 def _asserting(sentence: str) -> Iterator[str]:
     """Yield the clauses of a sentence that ask nothing, without quotations."""
+    return (clause for clause, asks in _clauses(sentence) if not asks)
+
+
+def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:
+    """Yield the clauses of a sentence without quotations, each with whether it asks."""
     if _MARKED.search(sentence):
         verbatim = Verbatim.from_text(sentence)
         for start, end in zip(reversed(verbatim.starts), reversed(verbatim.ends), strict=True):
             kept = sentence[start:end].strip("`") if sentence[start] == "`" else ""
             sentence = f"{sentence[:start]} {kept} {sentence[end:]}"
     clauses = [clause for part in _SPLIT.split(sentence) if (clause := part.strip(" \t\n.,!…"))]
+    asking: list[str] = []
     if clauses and sentence.rstrip().endswith("?"):
         asking = [clause for clause in clauses if _ASKS.match(clause)] or clauses[-1:]
-        clauses = [clause for clause in clauses if clause not in asking]
-    yield from clauses
+    yield from ((clause, clause in asking) for clause in clauses)
 
 
 def _unconditional(clauses: Sequence[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.text.slips import respelt
+from slowwave.text.words import words_of
 
 # Exclusions: whether two English words exclude each other at one place of a statement: antonyms, and nouns or verbs of one kind.
 #
@@ -103,6 +104,12 @@ def is_a(word: str, other: str) -> bool:
     return any(path.startswith(y) for path in relations(word).paths for y in above)
 
 
+def is_profession(occupation: str) -> bool:
+    """Return whether an object names an occupation."""
+    word = occupation.split()[-1] if occupation else ""
+    return word in _MORE_PROFESSIONS or (bool(word) and any(is_a(word, kind) for kind in _PROFESSIONS))
+
+
 def _is_part(a: Iterable[str], b: Iterable[str]) -> bool:
     """Return whether a path or one above it is a part, and one of the other paths is its whole or a direct kind of it."""
     parts = _table().parts
@@ -132,6 +139,25 @@ def _bases(word: str) -> Iterator[tuple[str, frozenset[bool] | None]]:
             if ending in _DOUBLING and len(base) > _LEAST and base[-1] == base[-2]:
                 yield base[:-1], parts
 
+
+_PROFESSIONS: Final = (
+    "skilled_worker",
+    "professional_person",
+    "scientist",
+    "artist",
+    "performer",
+    "health_professional",
+    "businessperson",
+    "farmer",
+    "engineer",
+    "writer",
+)
+_MORE_PROFESSIONS: Final = words_of("""
+translator interpreter zookeeper cartographer developer consultant waiter waitress driver chauffeur clerk cashier cleaner janitor bartender
+barista receptionist salesperson salesman saleswoman realtor recruiter paramedic firefighter attendant diver inspector operator tutor
+babysitter nanny caretaker gardener tester sysadmin
+""")
+"""Professions that the lexicon does not list as a kind of work."""
 
 _Found = tuple[str, list[str], frozenset[bool] | None]
 _TURN: Final = str.maketrans("+-", "-+")

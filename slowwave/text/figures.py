@@ -48,6 +48,21 @@ def read(text: str, found: Kinds) -> None:
     found["numbers"].update(number(n) for n in _AMOUNTS.findall(rest))
 
 
+def date_places(text: str) -> list[tuple[int, int, str]]:
+    """Return start, end and normalised value of each date and time that ``read`` finds in a text, in order."""
+    places: list[tuple[int, int, str]] = []
+    for pattern, value in _DATES if _MAYBE_DATE.search(text) else ():
+
+        def one(match: re.Match[str], value: Callable[[re.Match[str]], str | None] = value) -> str:
+            if (found := value(match)) is None:
+                return match[0]
+            places.append((*match.span(), found))
+            return " " * len(match[0])
+
+        text = pattern.sub(one, text)
+    return sorted(places)
+
+
 def join_thousands(text: str) -> str:
     """Return a text without the spaces between the groups of three digits of its numbers: "5 000" becomes "5000"."""
     return _SPACED.sub(lambda m: _SPACES.sub("", m[0]), text)

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from slowwave.text.exclusions import exclusion, is_a
+from slowwave.text.exclusions import exclusion, is_a, is_profession
+from slowwave.text.names import known_names
 from slowwave.text.sentences import sentences
 from slowwave.text.statements import stem
 from slowwave.text.subjects import is_open
@@ -45,7 +46,7 @@ _SEVERAL: Final = words_of(
     "and or nor plus also another too sometimes often occasionally besides both either neither including"
 )
 _RELATIVE: Final = words_of("""
-today tonight tomorrow yesterday ago last next recently lately soon later earlier again still already yet when while whenever if unless
+today tonight tomorrow yesterday this ago last next recently lately soon later earlier again still already yet when while whenever if unless
 because
 """)
 TAKES_MANY: Final = words_of("""
@@ -61,8 +62,28 @@ parent parents cousin uncle aunt neighbour neighbor colleague colleagues alumnus
 """)
 """Words that name one of several anywhere in a frame."""
 
+_SUPERLATIVE: Final = words_of("favourite favorite preferred main primary")
+"""Words of which one makes a value the only one of its kind, whether it is a name or not ("is Assam", "is sencha")."""
+
 _WORD: Final = re.compile(r"[^\W_]+(?:['’.\-/:][^\W_]+)*%?|[€$£]\d[\d.,]*")
 _LISTED: Final = re.compile(r"[,;:(]\s|\s[-–—]\s|[&/+]")
+
+
+_LEAD: Final = re.compile(
+    r"^(?:\W*(?:(?:please )?(?:note|remember|be aware) that|"
+    r"(?:i|we)(?: have|['’]ve)?(?: just)? (?:learnt|learned|noticed|saw|found(?: out)?|realised|realized|checked)(?: that)?|"
+    r"(?:[\w'’-]+ ){1,3}?(?:just )?told me(?: that)?|according to (?:the|my|our) [\w-]+|from now on|at the moment|as of (?:now|today)|"
+    r"since (?:\w+day|today|yesterday)|these days|nowadays|by the way|btw|fyi|update|reminder|note|(?:good|bad|great|sad) news)\b"
+    r"[,:]?\s*)+",
+    re.IGNORECASE,
+)
+"""Matches "I just learnt that "; not "Ada learnt that "."""
+
+
+def without_lead(text: str) -> str:
+    """Return a statement without the words that only introduce it."""
+    lead = _LEAD.match(text)
+    return text[lead.end() :] if lead else text
 
 
 class Framed(NamedTuple):
@@ -84,13 +105,16 @@ def read_framed(text: str) -> Framed | None:
     """Return the words of a plain statement of one sentence; None for questions, wishes, reports, lists and several sentences."""
     if len(text) > LONGEST or is_open(text) or len(sentences(text)) != 1:
         return None
+    text = without_lead(text)
     found = _WORD.findall(text)
     if not FEWEST < len(found) <= _MOST_WORDS:
         return None
     kept = [(fold(word), word[0].isupper()) for word in found]
     if kept[0][0] in _ASKING | _POINTING:  # a question without its mark; a subject that another sentence names
         return None
-    kept = [(word, capital) for word, capital in kept if word not in _CHANGE]
+    kept = [
+        (word, capital) for n, (word, capital) in enumerate(kept) if word not in _CHANGE and (n, word) != (1, "new")
+    ]
     words = tuple(word for word, _ in kept)
     if not _RELATIVE.isdisjoint(words) or not _SEVERAL.isdisjoint(words) or _LISTED.search(text):
         return None
@@ -123,8 +147,16 @@ def other_value(one: Framed, two: Framed) -> OtherValue | None:
         return None
     named = [any(side.capitals[k] for k in span) for side, span in ((one, mine), (two, theirs))]
     figures = [any(c.isdigit() for word in value for c in word) for value in (a, b)]
-    if (named[0] != named[1] and figures != [True, True]) or figures[0] != figures[1]:
+    if figures[0] != figures[1]:
         return None
+    if named[0] != named[1] and figures != [True, True] and _SUPERLATIVE.isdisjoint(frame):
+        return None
+    lands = known_names().lands
+    if all(named) and (" ".join(a) in lands) != (" ".join(b) in lands):
+        return None  # a town and its country
+    plain = not (any(named) or any(figures)) and frame[0] not in _OWNERS - {"the"}
+    if plain and sum(word not in GRAMMAR for word in frame) == 1 and exclusion(a[-1], b[-1]) is None:
+        return None  # "The rope is long.", "The rope is thin."
     common = [word for word in (*frame, *one.words[len(one.words) - ends :]) if word not in GRAMMAR]
     least = min(len([word for word in side.words if word not in GRAMMAR]) for side in (one, two))
     if not common or 2 * len(common) < least:
@@ -172,8 +204,10 @@ def _are_rivals(frame: Sequence[str], a: Sequence[str], b: Sequence[str]) -> boo
         return False
     if (frame[-1] == "has" and a[0] in _ARTICLES) or (frame[-1] in _ARTICLES and frame[-2] == "has"):
         return False  # a subject has many things
-    if frame[-1] in ("a", "an") and exclusion(a[-1], b[-1]) is None:
-        return False  # and is many things, unless their kinds exclude each other
+    if frame[-1] in ("a", "an"):  # and is many things, unless their kinds exclude each other
+        jobs = is_profession(a[-1]), is_profession(b[-1])
+        if jobs[0] != jobs[1] or not (jobs[0] or exclusion(a[-1], b[-1])):
+            return False
     mine, theirs = ({stem(word) for word in value if word not in GRAMMAR} for value in (a, b))
     if not mine or not theirs or mine <= theirs or theirs <= mine:
         return False

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slowwave.text import prefilter
-from slowwave.text.exclusions import is_a
+from slowwave.text.exclusions import is_profession
 from slowwave.text.names import is_given, is_plain, is_written_large
 from slowwave.text.sentences import sentences
 from slowwave.text.statements import stem
@@ -104,9 +104,7 @@ def _is_employer(said: str) -> bool:
     """
     words = [fold(w) for w in _WORDS.findall(_kept(said))]
     return (
-        _is_named(said)
-        and _MEMBERSHIPS.isdisjoint(words)
-        and not is_given(_ARTICLE.sub("", " ".join(words)).split()[0])
+        _is_named(said) and MEMBERSHIPS.isdisjoint(words) and not is_given(_ARTICLE.sub("", " ".join(words)).split()[0])
     )
 
 
@@ -175,26 +173,7 @@ _UNSURE: Final = re.compile(
     r"pretend(?:s|ed)?|imagine|except)\b",
     re.IGNORECASE,
 )
-_PROFESSIONS: Final = (
-    "skilled_worker",
-    "professional_person",
-    "scientist",
-    "artist",
-    "performer",
-    "health_professional",
-    "businessperson",
-    "farmer",
-    "engineer",
-    "writer",
-)
-_MORE_PROFESSIONS: Final = words_of("""
-translator interpreter zookeeper cartographer developer consultant waiter waitress driver chauffeur clerk cashier cleaner janitor bartender
-barista receptionist salesperson salesman saleswoman realtor recruiter paramedic firefighter attendant diver inspector operator tutor
-babysitter nanny caretaker gardener tester sysadmin
-""")
-"""Professions that the lexicon does not list as a kind of work."""
-
-_MEMBERSHIPS: Final = words_of("""
+MEMBERSHIPS: Final = words_of("""
 club clubs choir choirs group groups team teams band bands orchestra ensemble chorus class classes course courses league society societies
 association associations union unions party parties church congregation parish community communities congress meetup meetups gym crew squad
 troupe guild fellowship circle network program programme workshop protest march movement campaign committee board council army navy forces
@@ -268,14 +247,9 @@ def _each(sentence: str) -> Iterator[str]:
         yield sentence
 
 
-def is_unsure(sentence: str) -> bool:
-    """Return whether a sentence states no fact: it asks, supposes, denies, wishes, plans or describes the past."""
-    return _UNSURE.search(sentence) is not None
-
-
 def _of(sentence: str) -> StatedRelation | None:
     """Return the relation that one sentence states."""
-    if is_unsure(sentence):
+    if _UNSURE.search(sentence):
         return None
     statement = _begun(sentence)
     changed = bool(_CHANGED.search(sentence))
@@ -324,12 +298,6 @@ def _in_clause(said: str, changed: bool) -> StatedRelation | None:
             if owner and object_ and named:
                 return StatedRelation(owner, attribute, object_, changed)
     return None
-
-
-def is_profession(object_: str) -> bool:
-    """Return whether an object names an occupation."""
-    word = object_.split()[-1] if object_ else ""
-    return word in _MORE_PROFESSIONS or (bool(word) and any(is_a(word, kind) for kind in _PROFESSIONS))
 
 
 def _subject(said: str) -> str:

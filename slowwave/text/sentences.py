@@ -307,7 +307,7 @@ def _fragment(words: list[str]) -> Lean:
 
 
 _TITLED: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Dr|Prof|Sir|Frau|Herr|Mme|Señora?)\b")
-_ROLES: Final = words_of("""
+PEOPLE: Final = words_of("""
 mother father mom mum dad sister brother son daughter wife husband partner girlfriend boyfriend friend uncle aunt cousin grandmother
 grandfather grandma grandpa niece nephew neighbour neighbor colleague coworker boss manager teacher student doctor nurse patient client
 customer user human author woman man girl boy lady guy child baby person engineer developer designer lawyer landlord tenant owner
@@ -322,7 +322,7 @@ def people(sentence: str) -> tuple[bool, bool]:
     """
     words = _WORD.findall(sentence)
     lows = [w.lower() for w in words]
-    if _TITLED.search(sentence) or any(low.removesuffix("'s") in _ROLES for low in lows):
+    if _TITLED.search(sentence) or any(low.removesuffix("'s") in PEOPLE for low in lows):
         return True, True
     named = [k for k, w in enumerate(words) if w[0].isupper() and lows[k] not in OPENERS and lows[k] not in GRAMMAR]
     inside = [k for k in named if k]

@@ -79,7 +79,7 @@ def test_scripted_reviewer_cleans_a_namespace_by_what_pages_show(store: Store, m
         store, made, reviewer, questions
     )
     assert (int(asked), forced, cards) == (questions, "0", answers)
-    assert int(groups) > 5
+    assert int(groups) >= 2
     assert int(cards) < questions + int(groups)
     assert int(ended) >= 30
     assert int(merged) >= 12

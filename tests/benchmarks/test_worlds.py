@@ -39,7 +39,8 @@ def test_a_world_has_duplicates_and_its_size(world: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "world", ["restaurants", "papers", "citations", "music", "people", "births", "inventors", "filings", "memories"]
+    "world",
+    ["restaurants", "papers", "citations", "music", "people", "electors", "births", "inventors", "filings", "memories"],
 )
 def test_some_names_belong_to_several(world: str) -> None:
     """Where names repeat in life, equal names decide nothing by themselves."""

@@ -406,3 +406,71 @@ def stored_plan(plan: NightPlan) -> StoredPlan:
     """The plan as the ledger holds it."""
     with plan.store.connect("reader") as connection:
         return read_plan(connection, plan.hash)
+
+
+WORDS = """
+SELECT v.content, m.invalidated_at IS NULL FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id
+WHERE m.kind = 'semantic'
+"""
+
+
+def plan_of_derived(store: Store, text: str) -> NightPlan:
+    """The plan of a night over a memory that was derived from a turn of a user."""
+    turn = "I drive 40 km to work, and I never eat mussels."
+    row = {"author": "", "session_id": "s1", "valid_from": ago(3), "source_chunk_ids": ["c"]}
+    remember(
+        store,
+        "acme",
+        documents=[{"id": "d", "external_id": "import:s1", "valid_from": ago(3)}],
+        chunks=[{"id": "c", "external_id": "t", "document_id": "d", "content": turn}],
+        memories=[
+            {"id": "t", "external_id": "t", "kind": "episodic", "current_version_id": "tv", **row, "author": "user"},
+            {"id": "m", "external_id": "m", "kind": "semantic", "current_version_id": "mv", **row},
+        ],
+        memory_versions=[
+            {"id": "tv", "memory_id": "t", "content": turn},
+            {"id": "mv", "memory_id": "m", "content": text},
+        ],
+    )
+    night = run_night(store, "acme", ops=OPS, force=True)
+    assert night.plan is not None
+    return NightPlan("acme", night.plan.plan_hash, store)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "left"),
+    [
+        ("The user drives 60 km to work.", "source", ("The user drives 40 km to work.", True)),
+        ("The user drives 60 km to work.", "kept", ("The user drives 60 km to work.", True)),
+        ("The user drives 60 km to work.", "ended", ("The user drives 60 km to work.", False)),
+        ("The user eats mussels.", "yes", ("The user eats mussels.", False)),
+        ("The user eats mussels.", "no", ("The user eats mussels.", True)),
+    ],
+)
+def test_answer_about_a_source_leaves_what_it_says_and_is_not_asked_again(
+    store: Store, text: str, name: str, left: tuple[str, bool]
+) -> None:
+    plan = plan_of_derived(store, text)
+    before, offered = digest(store, "acme"), plan.answers(plan.questions[0])
+    assert list(offered) == (["source", "kept", "ended"] if "60" in text else [])
+    assert "“The user drives 40 km to work.”" in offered.get("source", "“The user drives 40 km to work.”")
+    plan.answer(plan.questions[0], name, "mara")
+    runs = applied(store, plan)
+    assert ask(store, WORDS) == [left]
+    assert run_night(store, "acme", ops=OPS, force=True).new_items == 0
+    for run in reversed(runs):
+        undo_run(store, run)
+    assert digest(store, "acme") == before
+
+
+def test_answer_that_ends_a_memory_is_refused_when_its_text_changed(store: Store) -> None:
+    plan = plan_of_derived(store, "The user drives 60 km to work.")
+    remember(
+        store,
+        "acme",
+        memory_versions=[{"id": "w", "memory_id": "m", "ordinal": 2, "content": "The user walks to work."}],
+    )
+    with store.connect("owner") as connection:
+        connection.execute("UPDATE memory.memories SET current_version_id = %s WHERE external_id = 'm'", (uid("w"),))
+    with pytest.raises(Refused, match="says something else since the plan was made"):
+        plan.answer(plan.questions[0], "ended", "mara")

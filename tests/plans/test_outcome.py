@@ -431,3 +431,14 @@ def _expect_sealed(stored: StoredItem, found: Any, words: Mapping[str, tuple[str
             row,
             words[row.id],
         )
+
+
+def test_card_of_two_equal_rows_that_end_shows_the_text_of_each_side() -> None:
+    """One column for a side, whatever the number of its rows: answers name the sides, and ids say nothing."""
+    snapshot = memories("Author: Tove Jansson.", "Author: Jon Fosse.", "Author: Tove Jansson")
+    (mutation,) = lose_conflict(snapshot, "memories", [Loss(B, (A, C), ("kind",))])
+    names = {A: "Author: Tove Jansson.", B: "Author: Jon Fosse.", C: "Author: Tove Jansson"}
+    found = why(Item("resolve_conflicts", "resolve", mutation, {"reason": "object"}), names=names)
+    (says, *_) = found.side_by_side()
+    assert (says[""], says["stays"]) == ("says", "Author: Jon Fosse.")
+    assert sorted(says["ends"].split("; ")) == ["Author: Tove Jansson", "Author: Tove Jansson."]

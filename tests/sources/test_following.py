@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
 from slowwave.plans.seal import Plan
+from slowwave.snapshots.export import export_snapshot
 from slowwave.sources.folder_sources import diagnose_folders
 from slowwave.sources.following import (
     FolderFollower,
@@ -29,6 +31,7 @@ from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from slowwave.store.settings import Settings
+from slowwave.wiki.pages.index import dream_diary
 from tests.memories import ask
 from tests.permitting import approve
 
@@ -145,6 +148,22 @@ def test_a_plan_is_one_commit_and_its_undo_gives_the_same_bytes(store: Store, fo
     undo_run(store, result.run_id)
     assert files(folder) == before
     assert git(folder, "diff", "HEAD~2", "--stat") == ""
+
+
+def test_diary_of_a_folder_has_the_day_of_the_apply(store: Store, folder: Path) -> None:
+    """Not that of the note: a block has no column for the time at which it left, so the overlay holds it, and undo removes it."""
+    connected(store, folder)
+    result = applied(store, planned(store))
+    times = "SELECT (cells ->> 'invalidated_at')::timestamptz::date = now()::date FROM night.overlay WHERE cells ? 'invalidated_at'"
+    assert set(ask(store, times)) == {(True,)}
+    with store.connect("reader") as connection:
+        diary = dream_diary(export_snapshot(store, "notes"), Settings())
+        today = connection.execute("SELECT (now() AT TIME ZONE 'UTC')::date::text").fetchone()
+    assert re.findall(r"^## (.*)$", diary.body, re.MULTILINE) == [str(today[0] if today else "")]
+    assert "1 memory merged into another" in diary.body
+    undo_run(store, result.run_id)
+    assert ask(store, times) == []
+    assert dream_diary(export_snapshot(store, "notes"), Settings()).body == ""
 
 
 def test_what_a_person_wrote_since_stands(store: Store, folder: Path) -> None:

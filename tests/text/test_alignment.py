@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.alignment import other_stated_value, read_stated, withdrawn
+from slowwave.text.alignment import other_stated_value, read_propositions, withdrawn
 
 
 def aligned(earlier: str, later: str) -> bool:
-    pairs = [(one, other) for one in read_stated(earlier) for other in read_stated(later)]
+    pairs = [(one, other) for one in read_propositions(earlier) for other in read_propositions(later)]
     return any(other_stated_value(one, other) or withdrawn(one, other) for one, other in pairs)
 
 
@@ -121,6 +121,10 @@ OTHER_RELATIONS = [
 ]
 
 
+QUESTIONS = [
+    ("what's that song that is playing now", "what's that song on the speaker now"),
+    ("can you find a flight to Vaasa on the 3rd", "can you find a flight to Vaasa on the 7th"),
+]
 ORDERS = [
     ("Lend Ida Holm the Steam Iron.", "Lend Ida Holm the Garden Hose."),
     ("Smoke alarm at Oil Jetty: 7 boxes of fish are warm.", "Smoke alarm at Lorry Park: 6 boxes of fish are warm."),
@@ -135,7 +139,19 @@ ANOTHERS = [
 
 @pytest.mark.parametrize(
     ("earlier", "later"),
-    [*ORDERS, *ANOTHERS, *HYPOTHETICAL, *QUOTED, *UNREAL, *CODE, *LISTED, *OTHERS, *PLANS, *OTHER_RELATIONS],
+    [
+        *ORDERS,
+        *QUESTIONS,
+        *ANOTHERS,
+        *HYPOTHETICAL,
+        *QUOTED,
+        *UNREAL,
+        *CODE,
+        *LISTED,
+        *OTHERS,
+        *PLANS,
+        *OTHER_RELATIONS,
+    ],
 )
 def test_clauses_that_may_both_be_true_are_not_aligned(earlier: str, later: str) -> None:
     assert not aligned(earlier, later)

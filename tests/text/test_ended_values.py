@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.states import ended_values, ends
+from slowwave.text.ended_values import ended_values, ends
 
 
 def over(text: str) -> set[str]:

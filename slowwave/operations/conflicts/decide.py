@@ -23,6 +23,7 @@ from slowwave.plans.questions import JUDGED, NO_SIDE, SAID, WEAK_RULES, Conflict
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
+from slowwave.text.alignment import relation_names
 from slowwave.text.frames import other_value, read_framed, read_role
 from slowwave.text.quotation import quote
 from slowwave.text.subjects import says_new
@@ -261,26 +262,31 @@ def folded_relation(name: str) -> str:
 def relations(conflict: Conflict, sides: ConflictRows) -> list[str]:
     """Return the names of the relation, type or predicate of which two rows state different values; empty if none is known.
 
-    Two memories have the name of the rule that reads them, and that of their frame or role.
+    Two memories have the name of their frame ("the deadline of … is") and its noun, that of their role, or those of the verbs with
+    prepositions that both have.
     """
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
     if conflict.table != "memories":
         return [str(a["relationship_type" if conflict.table == "relationships" else "predicate"])]
     one, two = read_framed(str(a["text"])), read_framed(str(b["text"]))
     value = other_value(one, two) if one and two else None
-    role = read_role(str(a["text"])) if conflict.evidence.get("rule") == "role" else None
-    return [
-        str(name)
-        for name in (conflict.evidence.get("predicate"), value and value.relation, role and role.relation)
-        if name
-    ]
+    rule = conflict.evidence.get("rule")
+    role = read_role(str(a["text"])) if rule == "role" else None
+    verbs: list[str] = []
+    if rule in ("aligned", "news"):
+        verbs, others = relation_names(str(a["text"])), relation_names(str(b["text"]))
+        verbs = [name for name in verbs if name in others] or [*verbs, *others]
+    noun = value.relation.removesuffix(" is").removeprefix("the ").partition(" of …")[0] if value else ""
+    return [name for name in (value and value.relation, noun, role and role.relation, *verbs) if name]
 
 
 def _named_newest(conflict: Conflict, sides: ConflictRows) -> str:
     """Return the name by which the namespace lets the newest side of a conflict win; empty if it does not."""
     if not sides.newest_wins or conflict.reason in ("low_similarity", "property_contradiction", "reversed"):
         return ""
-    names = [*relations(conflict, sides), *([FRAMES] if conflict.evidence.get("rule") == "frame" else [])]
+    names = relations(conflict, sides)
+    if any("…" in name or name.endswith(" is") for name in names) and conflict.evidence.get("rule") != "role":
+        names.append(FRAMES)
     return next((name for name in names if folded_relation(name) in sides.newest_wins), "")
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slowwave.operations.conflicts.memories import EndedStatement
+from slowwave.operations.conflicts.memories import EndedStatement, OverValue
 from slowwave.operations.conflicts.rows import (
     CROWD,
     Bools,
@@ -59,22 +59,32 @@ _COMPARED: Final = 24  # texts with the largest shares whose clauses are parsed
 
 
 class OpposedPair(NamedTuple):
-    """Two statements by number that exclude each other, with their sentences and the kind of contradiction."""
+    """Two statements by number that exclude each other, with their sentences and the kind of contradiction.
+
+    With ``replaces`` the later one says that something has changed; ``over`` are then the words of a name that is no longer the value.
+    """
 
     rule: str
     one: int
     two: int
     sentences: tuple[str, str]
     reason: Kind = "polarity"
+    replaces: bool = False
+    over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpposedStatements:
-    """Conflicts of memories that state nothing else, and sentences of longer memories next to which the later one is noted."""
+    """Conflicts of memories that state nothing else, and sentences of longer memories next to which the later one is noted.
+
+    ``longer`` are the conflicts of the longer memories, ``values`` the names that a statement replaces.
+    """
 
     conflicts: Sequence[Conflict]
     sentences: Sequence[EndedStatement]
     pairs: int
+    longer: Sequence[Conflict] = ()
+    values: Sequence[OverValue] = ()
 
 
 def opposed_statements(snapshot: Snapshot) -> OpposedStatements:
@@ -87,11 +97,11 @@ def opposed_statements(snapshot: Snapshot) -> OpposedStatements:
     return snapshot.answers.find_once("opposed statements", given, (), lambda: _find(snapshot))
 
 
-def opposed_conflicts(snapshot: Snapshot, tally: Tally) -> Sequence[Conflict]:
-    """Return the conflicts of ``opposed_statements``."""
+def opposed_conflicts(snapshot: Snapshot, tally: Tally, *, longer: bool = False) -> Sequence[Conflict]:
+    """Return the conflicts of ``opposed_statements``, and with ``longer`` those of longer memories."""
     found = opposed_statements(snapshot)
     tally.add("denials and dislikes that another statement contradicts", found.pairs)
-    return found.conflicts
+    return [*found.conflicts, *(found.longer if longer else ())]
 
 
 def _find(snapshot: Snapshot) -> OpposedStatements:
@@ -197,24 +207,34 @@ def opposed(
 ) -> OpposedStatements:
     """Return conflicts of memories that state nothing else; of other pairs, the earlier sentence that the later one contradicts."""
     found: Found = []
+    within: Found = []
     ended: list[EndedStatement] = []
+    values: list[OverValue] = []
     ends = (np.array([p.one for p in pairs], np.int64), np.array([p.two for p in pairs], np.int64))
     for pair, overlap in zip(pairs, rows.overlap(*ends).tolist(), strict=True):
         if not overlap:
             continue
-        if all(read_clauses(texts[n]).is_single for n in (pair.one, pair.two)):
-            evidence: dict[str, object] = {"rule": pair.rule, "doubtful": True}
-            found.append((min(pair.one, pair.two), max(pair.one, pair.two), pair.reason, evidence))
-            continue
         (since, old, said), (until, new, later) = sorted(
             (when[n], n, s) for n, s in zip((pair.one, pair.two), pair.sentences, strict=True)
         )
-        if (
+        replaces = pair.replaces and since < until
+        if replaces and pair.over:
+            values.append(OverValue(pair.over, str(rows.table["id"][int(rows.first[new])]), later))
+        single = read_clauses(texts[old]).is_single and (replaces or read_clauses(texts[new]).is_single)
+        evidence: dict[str, object] = {"rule": pair.rule, "replaces" if replaces and single else "doubtful": True}
+        conflict = min(old, new), max(old, new), pair.reason, evidence
+        if single:
+            found.append(conflict)
+        elif (
             since < until
             and not says_later(said)
             and (
-                one := EndedStatement.from_statements(rows, old, new, said, later, until, pattern=pair.rule, holds=True)
+                one := EndedStatement.from_statements(
+                    rows, old, new, said, later, until, pattern=pair.rule, holds=not replaces
+                )
             )
         ):
             ended.append(one)
-    return OpposedStatements(conflicts_of(rows, "memories", found), ended, len(pairs))
+            within.append(conflict)
+    conflicts, longer = (conflicts_of(rows, "memories", some) for some in (found, within))
+    return OpposedStatements(conflicts, ended, len(pairs), longer, values)

@@ -9,8 +9,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from slowwave.operations.conflicts.decide import effective_verdicts
 from slowwave.operations.conflicts.denials import opposed_conflicts, opposed_statements
+from slowwave.operations.conflicts.endings import ending_conflicts, endings
 from slowwave.operations.conflicts.memories import (
     LONGEST,
     EndedStatement,
@@ -28,7 +28,6 @@ from slowwave.operations.conflicts.rows import (
     read_edges,
     things,
 )
-from slowwave.operations.conflicts.stated import ending_conflicts, endings, replacements, stated_conflicts
 from slowwave.operations.conflicts.values import other_values, value_conflicts
 from slowwave.operations.options import ContradictionsOptions, NeighbourGraphOptions
 from slowwave.operations.scoring import Predicate, Verdict, weigh
@@ -101,39 +100,36 @@ def conflicts_of_memories(
 ) -> list[Conflict]:
     """Find the conflicts between memories by every rule, the surest first.
 
-    A pair may be in several conflicts. For ``longer`` see ``stated_conflicts``.
+    A pair may be in several conflicts. With ``longer``, also those in which a longer memory would lose a sentence.
     """
-    stated = stated_conflicts(snapshot, tally, longer=longer)
+    stated = value_conflicts(snapshot, tally, longer=longer)
     return [
         *(c for c in stated if not c.doubtful),
         *ending_conflicts(snapshot, tally),
         *memory_conflicts(snapshot, settings, tally),
-        *stated,
         *figure_conflicts(snapshot, tally),
-        *value_conflicts(snapshot, tally),
-        *opposed_conflicts(snapshot, tally),
+        *stated,
+        *opposed_conflicts(snapshot, tally, longer=longer),
     ]
 
 
 def ended_statements(snapshot: Snapshot) -> list[EndedStatement]:
     """Return the sentences of longer memories that have ended, each with the first memory that ends it, in memory order.
 
-    The result includes sentences that still hold: those that mention what has ended, and those for which no one has decided whether a
-    later one replaces them, unless their memory loses a conflict anyway. Needs the tables memories, memory_versions and conflicts. Cost:
-    that of ``mentions``, in addition to that of finding conflicts.
+    The result includes sentences that still hold: those that mention what has ended, unless their memory loses a conflict anyway, and those
+    of longer memories that a later statement may replace. Needs the tables memories and memory_versions. Cost: that of ``mentions``, in
+    addition to that of finding conflicts.
     """
     found: dict[tuple[str, str], EndedStatement] = {}
-    by_value, by_relation = endings(snapshot), replacements(snapshot)
+    by_value, by_relation = endings(snapshot), other_values(snapshot)
     decided = (c for c in (*by_value.conflicts, *by_relation.conflicts) if c.evidence.get("replaces"))
     whole = {id_ for c in decided for id_ in (c.a, *c.also_a, c.b, *c.also_b)}
-    decided_on = effective_verdicts(snapshot)
-    doubted = [d for d in by_relation.doubted if d.seen not in decided_on]
-    over = [*by_value.values, *by_relation.values, *(d.value for d in doubted)]
-    mentioned = [one for one in mentions(snapshot, over) if whole.isdisjoint(one.memories)]
-    every = [*by_value.sentences, *by_relation.sentences, *mentioned, *(d.sentence for d in doubted if d.sentence)]
-    every += opposed_statements(snapshot).sentences
-    known = {(x, y) for c in (*by_value.conflicts, *by_relation.conflicts) for x, y in ((c.a, c.b), (c.b, c.a))}
-    every += [o for o in other_values(snapshot).sentences if not any((m, o.later) in known for m in o.memories)]
+    mentioned = [
+        one for one in mentions(snapshot, [*by_value.values, *by_relation.values]) if whole.isdisjoint(one.memories)
+    ]
+    every = [*by_value.sentences, *mentioned, *opposed_statements(snapshot).sentences]
+    known = {(x, y) for c in by_value.conflicts for x, y in ((c.a, c.b), (c.b, c.a))}
+    every += [o for o in by_relation.sentences if not any((m, o.later) in known for m in o.memories)]
     for one in sorted(every, key=lambda e: (e.holds, e.memories, e.since, e.later, e.said)):
         found.setdefault((one.memories[0], one.sentence), one)
     return sorted(found.values(), key=lambda e: (e.memories, e.since, e.later, e.said))

@@ -39,12 +39,12 @@ from slowwave.store.settings import Settings
 from slowwave.text.clauses import stem_of
 from slowwave.text.contradictions import Kind, difference, find, kind_of_figures
 from slowwave.text.dates import BESIDE
+from slowwave.text.ended_values import ended_values
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching, rewritten
 from slowwave.text.sameness import Reading, read
 from slowwave.text.sameness_words import TURNS
 from slowwave.text.specifics import specifics
-from slowwave.text.states import ended_values
 from slowwave.text.subjects import (
     NO_PRESENT,
     are_about_others,
@@ -178,12 +178,16 @@ _COMMON: Final = 24  # clauses with two words from which these find none
 
 
 def sharing(clauses: Sequence[frozenset[str]], scopes: Sequence[str]) -> Iterator[list[int]]:
-    """Yield the groups of clauses of one scope that share two words, which are among the rarest of each; too large ones are left out."""
+    """Yield the groups of clauses of one scope that share two words, which are among the rarest of each; too large ones are left out.
+
+    The first word of a clause with "^" before it counts beside the rarest.
+    """
     counts = Counter(word for clause in clauses for word in clause)
     having: dict[tuple[str, str, str], list[int]] = {}
     for k, (clause, scope) in enumerate(zip(clauses, scopes, strict=True)):
-        shared = sorted((counts[word], word) for word in clause if counts[word] > 1)[:_RAREST]
-        for (_, one), (_, other) in combinations(shared, 2):
+        shared = sorted((word[0] == "^", counts[word], word) for word in clause if counts[word] > 1)
+        shared = [word for n, (first, _, word) in enumerate(shared) if first or n < _RAREST]
+        for one, other in combinations(shared, 2):
             if not (one[0].isdigit() and other[0].isdigit()):  # two figures name no subject
                 having.setdefault((scope, *((one, other) if one < other else (other, one))), []).append(k)
     yield from (found for found in having.values() if 1 < len(found) <= _COMMON)
@@ -416,7 +420,7 @@ def _series(snapshot: Snapshot) -> pa.Array:
 
 # Ended statements: sentences of longer memories that a later memory ends, while the rest of the memory still holds.
 #
-# A memory that states nothing else is a conflict, which it loses (``slowwave.operations.conflicts.stated``). This section covers cases in
+# A memory that states nothing else is a conflict, which it loses (``slowwave.operations.conflicts.endings``). This section covers cases in
 # which other sentences, or other parts of one sentence, would be lost as well.
 
 _AUDIENCE: Final = ("scope", "visibility", "sensitivity")
@@ -476,7 +480,7 @@ class EndedStatement:
 #
 # The statement about the past is still true, and nothing ends. The later statement is added next to the sentence, so that no one takes it
 # for the present. Mentions are found by the words of the value within one scope and author, if both texts are about the same person, or
-# about one matter of the speaker. ``slowwave.operations.conflicts.stated`` finds what has ended.
+# about one matter of the speaker. ``slowwave.operations.conflicts.endings`` finds what has ended.
 
 _AT_ONCE: Final = 256  # words of one pattern
 _WORD: Final = re.compile(r"\w+")

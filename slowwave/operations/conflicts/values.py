@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -28,12 +28,20 @@ from slowwave.operations.conflicts.rows import Ints, StatementRows, Tally, among
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.text.alignment import OtherStatedValue, StatedClause, other_stated_value, read_stated, withdrawn
+from slowwave.text.alignment import (
+    SAME_VERBS,
+    OtherStatedValue,
+    Proposition,
+    other_stated_value,
+    read_propositions,
+    withdrawn,
+)
 from slowwave.text.clauses import stem_of
 from slowwave.text.contradictions import Kind, kind_of_figures
 from slowwave.text.frames import LONGEST, Framed, HeldRole, beginnings, other_value, read_framed, read_role, relation_of
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
+from slowwave.text.sentences import sentences
 from slowwave.text.specifics import specifics
 from slowwave.text.subjects import PROGRAMS, is_present
 from slowwave.text.words import GRAMMAR
@@ -52,7 +60,7 @@ class _Placed(NamedTuple):
     """A clause of a statement by number, and whose it is: the speaker if it is about them."""
 
     statement: int
-    clause: StatedClause
+    clause: Proposition
     holder: str
 
 
@@ -62,18 +70,19 @@ class _Aligned(NamedTuple):
     value: OtherStatedValue
 
 
-def value_conflicts(snapshot: Snapshot, tally: Tally) -> Sequence[Conflict]:
-    """Return the conflicts of ``other_values``."""
+def value_conflicts(snapshot: Snapshot, tally: Tally, *, longer: bool = False) -> Sequence[Conflict]:
+    """Return the conflicts of ``other_values``, and with ``longer`` those of longer memories."""
     found = other_values(snapshot)
     tally.add("statements with another value", found.pairs)
-    return found.conflicts
+    return [*found.conflicts, *(found.longer if longer else ())]
 
 
 def other_values(snapshot: Snapshot) -> OpposedStatements:
-    """Find statements of one scope that give one subject another value, by the rules "frame", "role" and "aligned".
+    """Find statements of one scope that give one subject another value, by the rules "frame", "role", "aligned" and "news".
 
-    Needs the tables memories and memory_versions. Summaries and events are left out, and turns of programs. Time: 40 µs per sentence, and
-    20 µs per pair of candidates, of which a clause has at most 36. The last answer is cached as long as its tables exist.
+    Needs the tables memories and memory_versions. Summaries and turns of programs are left out, and events that call no value new. Time:
+    40 µs per sentence, and 20 µs per pair of candidates, of which a clause has at most 36. The last answer is cached as long as its tables
+    exist.
     """
     given = snapshot.table("memories"), snapshot.table("memory_versions")
     return snapshot.answers.find_once("other values", given, (), lambda: _find(snapshot))
@@ -83,7 +92,7 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     memories = active_memories(snapshot)
     memories = memories.filter(pc.less_equal(pc.utf8_length(memories["text"]), _LONGEST))
     turn = among(memories["kind"], TURNS)
-    kept = ~among(memories["kind"], ("summary", "event")) & ~(turn & among(memories["author"], PROGRAMS))
+    kept = ~among(memories["kind"], ("summary",)) & ~(turn & among(memories["author"], PROGRAMS))
     memories = undated(memories.filter(pa.array(kept))).combine_chunks()
     if len(memories) < 2:
         return OpposedStatements((), (), 0)
@@ -91,11 +100,9 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     rows = _fold(memories)
     rows = _fold(memories.filter(pa.array(np.isin(rows.of, _comparable(rows)))).combine_chunks())
     statements = _Statements.from_rows(rows)
-    pairs = [
-        p
-        for p in (*_framed(statements), *_held(statements, shared), *_aligned(statements, listed))
-        if not _have_equal_figures(p)
-    ]
+    aligned = sorted(_aligned(statements, listed), key=lambda p: not p.replaces)
+    pairs = [*_held(statements, shared), *(p for p in aligned if p.replaces), *_framed(statements), *aligned]
+    pairs = [p for p in pairs if not _have_equal_figures(p)]
     once = {(min(p.one, p.two), max(p.one, p.two)): p for p in reversed(pairs)}
     return opposed(rows, statements.texts, statements.when, list(once.values()))
 
@@ -147,7 +154,9 @@ def _comparable(rows: StatementRows) -> Ints:
     for n, (text, scope) in enumerate(zip(rows.texts("text", every), rows.texts("scope", every), strict=True)):
         for clause in _ROUGH.split(text.lower()):
             words = WORDS.findall(clause)
-            found = {stems.get(w) or stems.setdefault(w, stem_of(w)) for w in words if w not in GRAMMAR}
+            content = [stems.get(w) or stems.setdefault(w, stem_of(w)) for w in words if w not in GRAMMAR]
+            found = {*content, *(SAME_VERBS[word] for word in content if word in SAME_VERBS)}
+            found.update(f"^{word}" for word in content[:1])
             if not _SPEAKER.isdisjoint(words):
                 found.add("i")
             if len(found) > 1:
@@ -168,7 +177,7 @@ class _Statements(NamedTuple):
     scopes: Sequence[str]
     authors: Sequence[str]
     turns: Sequence[bool]
-    clauses: Sequence[Sequence[StatedClause]]
+    clauses: Sequence[Sequence[Proposition]]
 
     @classmethod
     def from_rows(cls, rows: StatementRows) -> _Statements:
@@ -179,7 +188,7 @@ class _Statements(NamedTuple):
         users = [author.casefold() in USERS for author in authors]
         authors = ["user" if user else author for user, author in zip(users, authors, strict=True)]
         turns = [kind in TURNS for kind in kinds]
-        clauses = [read_stated(text) for text in texts]
+        clauses = [read_propositions(text) for text in texts]
         return cls(texts, rows.last().tolist(), kinds, subjects, scopes, authors, turns, clauses)
 
     def are_comparable(self, n: int, m: int, *, of_one_subject: bool = True) -> bool:
@@ -190,7 +199,9 @@ class _Statements(NamedTuple):
 
     def plain_clauses(self, n: int) -> list[tuple[str, str]]:
         """Return the sentences of a statement with the clauses that may state a value; a short note is one clause."""
-        if not self.turns[n] and len(self.texts[n]) <= LONGEST:
+        if self.kinds[n] == "event":
+            return []
+        if not self.turns[n] and len(self.texts[n]) <= LONGEST and len(sentences(self.texts[n])) == 1:
             return [(self.texts[n], self.texts[n])]
         return [(one.sentence, one.text) for one in self.clauses[n] if is_present(one.text)]
 
@@ -307,11 +318,13 @@ def _aligned(statements: _Statements, listed: Mapping[str, set[str]]) -> Iterato
     for n, clauses in enumerate(statements.clauses):
         for clause in clauses:
             author = statements.authors[n]
-            holder = "user" if clause.own == "user" else author if clause.own else ""
-            if clause.own == "i" and author.casefold() in PROGRAMS:
+            holder = "user" if clause.speaker == "user" else author if clause.speaker else ""
+            if clause.speaker == "i" and author.casefold() in PROGRAMS:
+                continue
+            if statements.kinds[n] == "event" and clause.marker not in ("new", "over"):
                 continue
             if clause.marker == "several":
-                lists[statements.scopes[n]] |= {value.relation for value in clause.values}
+                lists[statements.scopes[n]] |= {value.relation for value in clause.slots}
             else:
                 placed[statements.scopes[n]].append(_Placed(n, clause, holder))
     for scope, members in placed.items():
@@ -322,7 +335,8 @@ def _aligned(statements: _Statements, listed: Mapping[str, set[str]]) -> Iterato
                 values[one.value.shared] |= {one.earlier.statement, one.later.statement}
         relations = {one.value.shared: one.value.relation for one in found}
         many = {relations[shared] for shared, members in values.items() if _takes_many(members, statements.when)}
-        yield from _latest([one for one in found if not _is_of_many(one, many, lists[scope])], statements)
+        few = {shared for shared, members in values.items() if len(members) <= _MANY_VALUES}
+        yield from _latest([one for one in found if not _is_of_many(one, many, lists[scope])], few, statements)
 
 
 def _is_of_many(one: _Aligned, many: set[frozenset[str]], lists: set[str]) -> bool:
@@ -335,7 +349,10 @@ def _is_of_many(one: _Aligned, many: set[frozenset[str]], lists: set[str]) -> bo
 
 def _alignments(members: Sequence[_Placed], statements: _Statements) -> Iterator[_Aligned]:
     """Yield the pairs of clauses of one scope that are aligned, found by two rare words that they share."""
-    words = [one.clause.words | one.clause.context | ({"i"} if one.clause.own else set()) for one in members]
+    words = [
+        one.clause.words | one.clause.context | {f"^{one.clause.first}", *(["i"] if one.clause.speaker else [])}
+        for one in members
+    ]
     seen: set[tuple[int, int]] = set()
     for found in sharing(words, [""] * len(words)):
         for place, k in enumerate(found):
@@ -350,7 +367,8 @@ def _alignment(a: _Placed, b: _Placed, statements: _Statements) -> _Aligned | No
     n, m = a.statement, b.statement
     if (a_role := read_role(a.clause.text)) and (b_role := read_role(b.clause.text)) and a_role.first and b_role.first:
         return None  # both are compared as roles
-    if n == m or a.holder != b.holder or not (a.holder or statements.are_comparable(n, m)):
+    near = bool(a.holder) or statements.are_comparable(n, m)
+    if n == m or a.holder != b.holder or not (near or (a.clause.slots and b.clause.slots)):
         return None
     marked = bool(a.clause.marker), bool(b.clause.marker)
     order = (statements.when[n], marked[0], n) < (statements.when[m], marked[1], m)
@@ -359,13 +377,16 @@ def _alignment(a: _Placed, b: _Placed, statements: _Statements) -> _Aligned | No
     if unordered and (marked[0] or a.clause.content != b.clause.content):
         return None  # nothing says which one is the news, so only the value may differ
     value = (withdrawn if later.clause.marker == "over" else other_stated_value)(earlier.clause, later.clause)
-    return None if value is None else _Aligned(earlier, later, value)
+    return None if value is None or not (near or value.named) else _Aligned(earlier, later, value)
 
 
-def _latest(found: Sequence[_Aligned], statements: _Statements) -> Iterator[OpposedPair]:
+def _latest(
+    found: Sequence[_Aligned], few: Collection[frozenset[str]], statements: _Statements
+) -> Iterator[OpposedPair]:
     """Yield the latest pairs of each later statement.
 
-    An alignment that is not sure counts only if the statement replaces nothing else, and if all candidates are of one relation.
+    An alignment that is not sure counts only if the statement replaces nothing else, and if all candidates are of one relation. News
+    replace a value of a relation with ``few`` values.
     """
     by_later: defaultdict[int, list[_Aligned]] = defaultdict(list)
     for one in found:
@@ -376,12 +397,12 @@ def _latest(found: Sequence[_Aligned], statements: _Statements) -> Iterator[Oppo
             continue
         kept = sorted(sure or some, key=lambda one: (-statements.when[one.earlier.statement], one.earlier.statement))
         for one in kept[:_EARLIER]:
-            sentences = (one.later.clause.sentence, one.earlier.clause.sentence)
+            quoted = (one.later.clause.sentence, one.earlier.clause.sentence)
+            replaces = one.value.sure and one.later.clause.marker == "new" and one.value.shared in few
             reason = (
-                _reason(*sentences)
-                if one.value.figures
-                else "polarity"
-                if one.later.clause.marker == "over"
-                else "object"
+                _reason(*quoted) if one.value.figures else "polarity" if one.later.clause.marker == "over" else "object"
             )
-            yield OpposedPair("aligned", one.later.statement, one.earlier.statement, sentences, reason)
+            yield OpposedPair(
+                "news" if replaces else "aligned",
+                *(one.later.statement, one.earlier.statement, quoted, reason, replaces, one.value.old),
+            )

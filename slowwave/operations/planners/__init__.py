@@ -241,10 +241,15 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         vectors; events must also lie within the window.
         Memories that contradict each other, or differ in a number, a date or a negation, are never merged, and a pinned memory is never
         absorbed.
+
+        Observations of the same words on three days or more are not merged: a question proposes one memory with their number and days.
         """,
         reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
         after=("supersede_facts",),
-        permits=(Permit("merge_rows", {"memories"}, retires=None, tidies=True),),
+        permits=(
+            Permit("merge_rows", {"memories"}, retires=None, tidies=True),
+            Permit("insert_summary", {"memories"}, "high", beside=OF_MEMORIES, retires=None),
+        ),
         compares=replace(MEMORIES, alone=False),
         khora=("cluster_events", "chronicle_event_clustering"),
         planted=("duplicate events",),
@@ -423,6 +428,10 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         What a person decided is applied and never asked again. Otherwise the namespace's policy decides: the newer row, the better
         supported one, the more trusted source, or two models that agree and cite their sources. The plan shows what both rows say and why.
         If two models are set, they also compare near memories that no rule settles; a change of fact that both see becomes a question.
+
+        A memory that differs from the session or passage that it names as its source is a question as well: a date or number that is not
+        stated there, a "never" that no one said, another speaker, a suggestion or a wish as a fact. With yes it ends, or takes the date
+        or number of its source.
         """,
         reads=(
             *("entities", "entity_aliases", "relationships", "memory_facts", "chunks", "documents"),
@@ -430,7 +439,10 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         ),
         after=("accept_external_edits",),
         english=True,
-        permits=(Permit("invalidate_rows", {"memories", "memory_facts", "relationships"}, retires=None, waits=True),),
+        permits=(
+            Permit("invalidate_rows", {"memories", "memory_facts", "relationships"}, retires=None, waits=True),
+            Permit("new_version", {"memories"}, "high", beside=OF_MEMORIES),
+        ),
         compares=replace(MEMORIES, alone=False),
         khora=("vectorcypher_contradiction_reconcile",),
         planted=("conflicts to resolve",),

@@ -11,7 +11,8 @@ Memories that state the same slots in another order, or a part of what another o
 their words at any distance and always asked about. They must have their ``ALIKE`` columns in common, and the one that stays must contain
 all specifics of the other. A part may be absorbed only by the longer memory, which keeps its own start.
 
-The planner proposes merges of live memories of one kind, scope, subject, author and audience.
+The planner proposes merges of live memories of one kind, scope, subject, author and audience. What was recorded on several days is not
+merged; it is asked whether one memory may stand for it (``slowwave.operations.observations``).
 
 Every member has the rule's cosine with the survivor, or its text. The whole cluster lies within the window, if there is one, and no two
 members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so that
@@ -41,6 +42,7 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.memories import sharing
 from slowwave.operations.conflicts.rows import among
 from slowwave.operations.conflicts.values import TURNS
+from slowwave.operations.observations import fold_observations
 from slowwave.operations.options import DedupeMemoriesOptions
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.registry import runs_tonight
@@ -326,7 +328,10 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     numbers: dict[str, int] = {}
     merges: list[_Cluster] = []
     words = WordsInUse(dict.fromkeys(active_memories(snapshot)["text"].to_pylist()))
+    folds, repeated = fold_observations(inputs, OPERATION)
+    numbers["repeated observations"] = len(repeated)
     memories = _with_content(inputs, numbers)
+    memories = memories.filter(pc.invert(pc.is_in(memories["id"], value_set=pa.array(sorted(repeated), pa.string()))))
     for rule in rules(inputs.settings):
         merges += _clusters(snapshot, rule.select(memories), rule, inputs.settings, cannot_link, words, numbers)
     taken = {row["id"] for cluster in merges for row in cluster.rows}
@@ -360,6 +365,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
         for cluster, mutation in zip(merges, mutations, strict=True)
     )
     gone = sum(len(i.mutation.absorb) for i in proposed)
+    proposed = (*proposed, *folds)
     looked = sum(numbers.get(f"live {rule.name} memories", 0) for rule in rules(inputs.settings))
     return Proposal(
         proposed,

@@ -13,6 +13,9 @@ agree (khora 8.10). Of two memories of little importance the newer one wins; oth
 only if a person says so, and so does one with another audience. A decision that is not sure becomes a review, and so does every decision
 on a conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is left to ``supersede_facts``.
 Strong rows are decided first, so that none loses to a row that loses. Cost: finding the conflicts, and a pass over each table.
+
+A memory that differs from the session or passage that it names as its source is a question as well, except by the policy ``manual``
+(``slowwave.operations.conflicts.grounding``).
 """
 
 from __future__ import annotations
@@ -53,6 +56,7 @@ from slowwave.operations.conflicts.decide import (
     why_this_side,
 )
 from slowwave.operations.conflicts.find import find_conflicts
+from slowwave.operations.conflicts.grounding import ask_about_sources
 from slowwave.operations.conflicts.judged import LabelledPairs, judge_pairs
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.commands import argument
@@ -61,6 +65,7 @@ from slowwave.plans.questions import SAID, Conflict, said_hash
 from slowwave.plans.report import Bars, Finding, Report
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.quotation import quote
+from slowwave.text.tokens import counted
 
 _QUOTED: Final = 3  # passages a side that a judge reads
 _SOURCES: Final = 10
@@ -113,7 +118,10 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
     items, waiting = _items(snapshot, decisions, sides)
     counts["decided by another conflict of a row"] = waiting
     counts["newest wins"] = sum(i.decision == Decision.RESOLVE and "newest_wins" in i.evidence for i in items)
-    return Proposal(tuple(items), _report(inputs, conflicts, open_, items, counts, judged, near))
+    ended = {row.id for item in items for row in item.mutation.rows}
+    unsupported = ask_about_sources(inputs, ended) if policy != "manual" else []
+    counts["unsupported"] = len(unsupported)
+    return Proposal((*items, *unsupported), _report(inputs, conflicts, open_, items, counts, judged, near))
 
 
 def _as_decided(winner: str, earlier: EffectiveVerdict) -> ConflictDecision:
@@ -317,6 +325,7 @@ def _report(
         "resolved": resolved,
         "resolved because the newest wins": counts.get("newest wins", 0),
         "for review": len(items) - resolved,
+        "memories that differ from their source": (unsupported := counts.get("unsupported", 0)),
     }
     if policy == "two_judges":
         numbers |= {
@@ -333,6 +342,8 @@ def _report(
         f"{resolved:,} of {len(conflicts):,} conflicts would be resolved by the policy {policy}; "
         f"{len(items) - resolved:,} go to a person."
     )
+    if unsupported:
+        headline += f" {counted(unsupported, 'memory differs', 'memories differ')} from the source: a person is asked."
     reasons = Counter(c.reason for c in conflicts)
     return Report(
         OPERATION,

@@ -172,10 +172,12 @@ class _Merge(NamedTuple):
 def _merge(item: Item) -> _Merge | None:
     """Return the row that states the text afterwards and the rows that stated it before, or None for other items.
 
-    A new version replaces the previous one.
+    A new version replaces the previous one. One that corrects a date or number by the source of the memory loses the wrong one on purpose.
     """
     mutation = item.mutation
     rows = tuple(row.id for row in mutation.rows)
+    if "unsupported" in item.evidence:
+        return None
     if mutation.kind == "merge_rows" and mutation.keep:
         return _Merge(item.id, mutation.keep.id, tuple(row.id for row in mutation.absorb))
     if mutation.kind == "new_version" and not any(i.values.get("reason") == REDACTION for i in mutation.inserts):

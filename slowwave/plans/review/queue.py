@@ -24,7 +24,7 @@ from slowwave.plans.permitted import RISKS
 from slowwave.plans.questions import CODES, HEADINGS, LATER_SIDES, Code
 from slowwave.plans.review import Sort
 from slowwave.plans.review.drafts import Draft, current_drafts
-from slowwave.plans.review.groups import FEWEST, QuestionForm, draw_sample, form_of
+from slowwave.plans.review.groups import FEWEST, Direction, QuestionForm, draw_sample, form_of, split_group
 from slowwave.plans.review.rules import LikeQuestions, SessionLearning, learn
 from slowwave.plans.states import find_plan
 from slowwave.plans.waterfall import percent
@@ -129,14 +129,15 @@ def _hanging(items: Sequence[StoredItem]) -> dict[str, float]:
     together = _together(items)
     kinds = {s.id: likeness(s) for s in items}
     alike = Counter(kinds.values())
+    forms = {s.id: form for s in items if (form := form_of(s)) and form.is_group}
+    members = Counter(form.group for form in forms.values())
     asked: Counter[Likeness] = Counter()
     counts: dict[str, float] = {}
     for s in sorted(items, key=lambda s: s.id):
         kind = kinds[s.id]
         asked[kind] += 1
-        form = kind[-1]
-        group = isinstance(form, QuestionForm) and form.is_group and alike[kind] >= FEWEST
-        counts[s.id] = together[s.id] + (alike[kind] if group else (alike[kind] - asked[kind]) / asked[kind])
+        group = members[forms[s.id].group] if s.id in forms else 0
+        counts[s.id] = together[s.id] + (group if group >= FEWEST else (alike[kind] - asked[kind]) / asked[kind])
     return counts
 
 
@@ -331,11 +332,11 @@ def _within_budget(waiting: Sequence[Waiting], budget: int) -> list[Waiting]:
     An answer for a group uses up one question of the budget, and so do the answers to its sample together. Answers from an earlier plan
     use up nothing.
     """
-    groups: dict[QuestionForm, list[Waiting]] = {}
+    groups: dict[object, list[Waiting]] = {}
     used: set[object] = set()
     alone: list[Waiting] = []
     for w in waiting:
-        group = w.form if w.form and w.form.is_group else None
+        group = w.form.group if w.form and w.form.is_group else None
         if w.state != "open":
             if w.draft and w.draft.followed is None:
                 used.add(group or (w.draft.reviewer, w.draft.recorded_at))
@@ -467,8 +468,9 @@ CHECKED: Final = (
 class AlikeQuestions:
     """Open questions that one answer may settle, the least probable first.
 
-    ``form`` is their form if they are a group of one form; otherwise they are those of the kind of ``of`` with at least the probability
-    ``least``. ``counter_examples`` are other questions about the same relation, each with the reason why it is one. All quote memory.
+    ``form`` is the form of ``of`` if they are a group of forms; otherwise they are those of the kind of ``of`` with at least the
+    probability ``least``. ``counter_examples`` are other questions about the same relations, each with the reason why it is one. All
+    quote memory.
     """
 
     of: Waiting
@@ -479,8 +481,13 @@ class AlikeQuestions:
 
     @property
     def sample(self) -> list[Waiting]:
-        """Return the questions to check, evenly from the least to the most probable."""
-        return draw_sample(self.items)
+        """Return the questions to check, evenly from the least to the most probable, some of each relation."""
+        return draw_sample(self.parts)
+
+    @property
+    def parts(self) -> list[list[Waiting]]:
+        """Return the questions of each relation."""
+        return split_group(self.items, lambda w: w.form)
 
     @property
     def examples(self) -> list[Waiting]:
@@ -497,7 +504,7 @@ class AlikeQuestions:
     def asks(self) -> str:
         """Return the question about all of them."""
         if self.form:
-            return _ask_of_form(self.form, len(self.items))
+            return _ask_of_forms(Counter(w.form for w in self.items if w.form), self.form)
         return (
             f"{counted(len(self.items), 'open question')} of {self.of.operation} with a probability of at least {percent(self.least)}: "
             f"{HEADINGS[self.of.code]}"
@@ -518,13 +525,19 @@ class AlikeQuestions:
             return "They are one group because in each pair the memory that stays has every statement of the other, found by the same rule."
         if self.form and self.form.direction == "alone":
             return "They are one group because each of them is one whole memory that states nothing else."
+        if self.form and self.form.direction == "doubtful":
+            return "They are one group because a rule that is often wrong found each pair by its words: it may be about two subjects."
         if self.form:
-            return "They are one group because each pair gives one subject two values of this relation, and the dates say which is later."
+            relation = "this relation" if len(self.parts) == 1 else "one relation"
+            return f"They are one group because each pair gives one subject two values of {relation}, and the dates say which is later."
         return "They ask the same about rows that one operation compared, and are at least as probable as the question that you chose."
 
     @property
-    def answers(self) -> tuple[tuple[Literal["yes", "no"], str, str], ...]:
-        """Return the verdicts that can be given for all, each with its label and what follows from it."""
+    def answers(self) -> tuple[tuple[Literal["yes", "no", "each"], str, str], ...]:
+        """Return the verdicts that can be given for all, each with its label and what follows from it.
+
+        ``each`` gives each of several relations the answer that its checked questions have.
+        """
         again = "Nothing changes, and none of them is asked again while its rows say what they say."
         if self.form and self.form.direction == "restated":
             merged = "Each of them becomes part of the memory that states the same; it leaves the searches and stays in the history."
@@ -532,9 +545,11 @@ class AlikeQuestions:
         if self.form and self.form.direction == "alone":
             return ("yes", "They may leave", "Each of them leaves search and stays stored."), ("no", "They stay", again)
         if self.form:
+            each = "Each relation gets the answer that its checked questions have. If they have both, the rest of it stays open."
             return (
                 ("yes", "The later ones hold", "Each later value stays, and each earlier one ends."),
                 ("no", "Both stay", again),
+                *((("each", "As checked", each),) if len(self.parts) > 1 else ()),
             )
         return ("yes", "Yes", "Each of them is done as it proposes."), ("no", "No", again)
 
@@ -543,8 +558,8 @@ class AlikeQuestions:
         """Return the label of each verdict on a single question of the sample."""
         if self.form and self.form.direction == "alone":
             return {"yes": "May leave", "no": "Stays"}
-        labels = {verdict: label for verdict, label, _ in self.answers}
-        return labels | ({"yes": "Holds"} if self.form and self.form.direction == "later" else {})
+        labels = {verdict: label for verdict, label, _ in self.answers if verdict != "each"}
+        return labels | ({"yes": "Holds"} if self.form and self.form.direction in ("later", "doubtful") else {})
 
 
 def alike(found: Queue, item: str, at_least: float | None = None) -> AlikeQuestions:
@@ -558,15 +573,19 @@ def alike(found: Queue, item: str, at_least: float | None = None) -> AlikeQuesti
         raise Refused("That question does not wait in this plan any more. Nothing was written.")
     form = of.form if of.form and of.form.is_group else None
     least = 0.0 if form else of.probability if at_least is None else at_least
-    kind = (of.code, of.operation, of.form)
-    same = [w for w in found.items if (w.code, w.operation, w.form) == kind and w.probability >= least]
+    kind = (of.code, of.operation, of.form and of.form.group)
+    same = [w for w in found.items if (w.code, w.operation, w.form and w.form.group) == kind and w.probability >= least]
     alike_ = tuple(sorted((w for w in same if w.state == "open"), key=lambda w: (w.probability, w.id)))
-    others = _counter_examples(found, form) if form and form.direction == "later" else ()
+    others = (
+        _counter_examples(found, form, {w.form.topic for w in same if w.form})
+        if form and form.direction == "later"
+        else ()
+    )
     return AlikeQuestions(of, least, form, alike_, others)
 
 
 def ask_about_group(plan: StoredPlan, drafts: Mapping[str, Draft], item: StoredItem) -> str:
-    """Return the question about the group of an open question; empty if fewer than ``FEWEST`` open questions have its form.
+    """Return the question about the group of an open question; empty if fewer than ``FEWEST`` open questions are in it.
 
     Cost: one pass over the evidence of the plan's questions.
     """
@@ -574,11 +593,13 @@ def ask_about_group(plan: StoredPlan, drafts: Mapping[str, Draft], item: StoredI
     if form is None or not form.is_group:
         return ""
     open_ = (s for s in plan.items if s.status == "pending" and s.is_question and s.id not in drafts)
-    count = sum(form_of(s) == form for s in open_)
-    return _ask_of_form(form, count) if count >= FEWEST else ""
+    forms = Counter(other for s in open_ if (other := form_of(s)) and other.group == form.group)
+    return _ask_of_forms(forms, form) if forms.total() >= FEWEST else ""
 
 
-def _ask_of_form(form: QuestionForm, count: int) -> str:
+def _ask_of_forms(forms: Counter[QuestionForm], form: QuestionForm) -> str:
+    """Return the question about a group that has ``form`` and others; ``forms`` counts the questions of each."""
+    count = forms.total()
     if form.direction == "alone":
         held = "memory is nothing" if count == 1 else "memories are nothing"
         return f"{count:,} {held} but a greeting, thanks or a courtesy. {'May it' if count == 1 else 'May they'} leave search?"
@@ -587,22 +608,27 @@ def _ask_of_form(form: QuestionForm, count: int) -> str:
         return f"In {counted(count, 'pair')} a memory states {how} what another one states. Merge them?"
     have, ones = ("has", "Does the later one hold?") if count == 1 else ("have", "Do the later ones hold?")
     noun = _NOUNS.get(form.table, "row")
+    if form.direction == "doubtful":
+        return f"{counted(count, noun)} may contradict a later one, or be about another subject. {ones}"
+    topics = {f.topic for f in forms}
+    if len(topics) > 1:
+        return f"{counted(count, noun)} of {len(topics):,} relations, such as “{quotable(form.relation)}”, {have} a later value. {ones}"
     return f"{counted(count, noun)} of the form “{quotable(form.relation)}” {have} a later value. {ones}"
 
 
-def _counter_examples(found: Queue, form: QuestionForm) -> tuple[tuple[Waiting, str], ...]:
-    """Return questions about the relation of a group that were answered otherwise, or in which no later value would stay."""
-    reasons = {
+def _counter_examples(found: Queue, form: QuestionForm, topics: set[str]) -> tuple[tuple[Waiting, str], ...]:
+    """Return questions about the relations of a group that were answered otherwise, or in which no later value would stay."""
+    reasons: Mapping[Direction, str] = {
         "earlier": "the evidence for the earlier value is stronger, so it is asked by itself",
         "undated": "no date says which is later, so it is asked by itself",
     }
     examples: list[tuple[int, Waiting, str]] = []
     for w in found.items:
-        if w.form is None or not w.form.shares_relation(form):
+        if w.form is None or (w.operation, w.form.table) != (form.operation, form.table) or w.form.topic not in topics:
             continue
         if w.state == "no" and w.draft:
             examples.append((0, w, f"{w.draft.reviewer} answered that the later one does not hold"))
-        elif w.form.direction != "later":
+        elif w.form.direction in reasons:
             examples.append((1, w, reasons[w.form.direction]))
     return tuple((w, why) for _, w, why in sorted(examples, key=lambda e: (e[0], e[1].id))[:_COUNTER_EXAMPLES])
 

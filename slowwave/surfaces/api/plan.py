@@ -257,7 +257,8 @@ class NightPlan:
     def answer(self, item: PlannedItem | str, answer: str, by: str, note: str = "") -> AnswerOutcome:
         """Answer a question of two sides (``this``, ``other``, ``both``, ``neither``) or a merge.
 
-        The answers to a merge are ``same``, ``different`` and ``other_name``. The answer is a draft until ``sign`` approves it. The
+        The answers to a merge are ``same``, ``different`` and ``other_name``, those about a memory that may take the words of its source
+        ``source``, ``kept`` and ``ended``. The answer is a draft until ``sign`` approves it. The
         result names the plans that the answer created: one for an amended item, and one for the questions that follow from it, which are
         answered like any other (``plan(namespace, plan_hash=…)``). Raises ``Refused`` for an answer that the question does not offer.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 from rich.text import Text
@@ -519,16 +519,16 @@ def _all_alike(desk: _Desk, current: Waiting, least: str) -> None:
         if len(checked) < len(sample):
             say("The check was not finished. No question was answered.")
             return
-        out.print(f"y or n to all {len(group.items):,}, anything else to none > ", end="", markup=False)
+        each = ", e to each relation as checked" if len(group.parts) > 1 else ""
+        out.print(f"y or n to all {len(group.items):,}{each}, anything else to none > ", end="", markup=False)
         key, _, note = sys.stdin.readline().strip().partition(" ")
-    if key not in ("y", "n"):
+    if key not in ("y", "n", *("e" for _ in checked)):
         say("No question was answered.")
         return
-    done = answer_alike(
-        *(desk.store, desk.plan, group, _SAID[key]), by=desk.reviewer, checked=checked, note=note.strip()
-    )
+    verdict: Verdict | Literal["each"] = "each" if key == "e" else _SAID[key]
+    done = answer_alike(*(desk.store, desk.plan, group, verdict), by=desk.reviewer, checked=checked, note=note.strip())
     if not done.problem:
-        say(f"Answered {len(group.items):,}.")
+        say("Answered each relation as checked." if key == "e" else f"Answered {len(group.items):,}.")
     command = newest_wins_command(desk.store, desk.plan, group)
     desk.go_on(done)
     if command and key == "y" and not done.problem:

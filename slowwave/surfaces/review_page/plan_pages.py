@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import parse_qsl, urlencode
 
 from markupsafe import Markup
@@ -431,7 +431,14 @@ PIECE: Final = 20_000
 """Maximum characters of a long text on one page."""
 
 _VERDICTS: Final[Mapping[str, Verdict]] = {"yes": "yes", "no": "no", "skip": "skip"}
-_STYLES: Final = {"yes": "say-yes", "no": "say-no", "same": "say-yes", "different": "say-no"}
+_STYLES: Final = {
+    "yes": "say-yes",
+    "no": "say-no",
+    "same": "say-yes",
+    "different": "say-no",
+    "source": "say-yes",
+    "kept": "say-no",
+}
 """Answer → its style. Answers that name a side have none: neither of two sides is a yes or a no."""
 
 _FOLLOWS: Final = {
@@ -650,7 +657,8 @@ class PlanPages:
             )
         given = {name.removeprefix("check-"): found[0] for name, found in form.items() if name.startswith("check-")}
         checked: dict[str, Verdict] = {id_: _new_draft(id_, one, "").verdict for id_, one in given.items()}
-        of_all, by = _new_draft(item, verdict, "").verdict, reviewer_of(request).name
+        of_all: Verdict | Literal["each"] = "each" if verdict == "each" else _new_draft(item, verdict, "").verdict
+        by = reviewer_of(request).name
         refuse_problem(answer_alike(self._desk.store, plan, group, of_all, by=by, checked=checked, note=note))
         return RedirectResponse(f"/plans/{plan.plan_hash}", 303)
 

@@ -35,8 +35,8 @@ def nearness(new: str, new_kind: str, known: str, known_kind: str, names: Collec
     """
     from slowwave.operations.conflicts.memories import one_matter
     from slowwave.text.claims import slot_of
+    from slowwave.text.ended_values import ended_values, ends
     from slowwave.text.sameness import read, sameness
-    from slowwave.text.states import ended_values, ends
 
     found = sameness(new, known)
     if found.decision == "same":
@@ -57,7 +57,7 @@ def nearness(new: str, new_kind: str, known: str, known_kind: str, names: Collec
 def _other_object(new: str, known: str, names: Collection[str]) -> bool:
     """Return whether both state the same relation that takes one object, but with different objects."""
     from slowwave.operations.conflicts.rows import alike
-    from slowwave.operations.conflicts.stated import is_comparable
+    from slowwave.text.names import known_names
     from slowwave.text.relations import stated_relations
 
     objects = {(_who(s.subject, names), s.relation): s.object for s in stated_relations(known)}
@@ -66,7 +66,12 @@ def _other_object(new: str, known: str, names: Collection[str]) -> bool:
         for s in stated_relations(new)
         if (key := (_who(s.subject, names), s.relation)) in objects
     ]
-    pairs = [(one, other) for relation, one, other in pairs if is_comparable(relation, one, other)]
+    lands = known_names().lands
+    pairs = [
+        (one, other)
+        for relation, one, other in pairs
+        if relation != "lives in" or (one in lands) == (other in lands)  # a town and its country may both be right
+    ]
     return bool(pairs) and not any(alike([one for one, _ in pairs], [other for _, other in pairs]).tolist())
 
 

@@ -209,7 +209,7 @@ def _against(
         every = list(product((conflict.a, *conflict.also_a), (conflict.b, *conflict.also_b)))
         if verdict is not None and verdict.person and not verdict.winner_said:
             kept |= {frozenset(pair) for pair in every}
-        elif not conflict.doubtful or conflict.evidence.get("rule") == "relation":
+        elif not conflict.doubtful or conflict.evidence.get("rule") in ("frame", "aligned"):
             pairs += every
     for a, b in pairs:
         if a in subject_of and subject_of[a] == subject_of.get(b) and frozenset((a, b)) not in kept:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 from slowwave.operations.conflicts.find import ended_statements, find_conflicts
 from slowwave.store.settings import Settings
 from tests.operations.conflicts.test_memories import world
-from tests.operations.conflicts.test_stated import OLD, said
-from tests.snapshots import make_snapshot, uid
+from tests.operations.conflicts.test_news import OLD, said
+from tests.snapshots import uid
 
 LONGER, SOLD = "The garage is full. I drive a Fiat Panda.", "I sold the Fiat Panda and bought a Kia Niro."
 
@@ -53,21 +52,11 @@ def test_a_relation_that_has_another_object_now_ends_the_sentence_that_states_it
 
 
 def test_a_relation_without_a_word_of_change_is_for_a_person() -> None:
-    """Nothing ends; what was told later stands beside it until somebody has decided."""
+    """Nothing ends; the later statement is noted next to the sentence, if a person agrees."""
     memories = said("a", "It rains a lot. I live in Oslo."), said("b", "I live in Bergen.", 9)
-    (conflict,) = find_conflicts(world(*memories), Settings()).conflicts
-    assert conflict.doubtful
+    assert not find_conflicts(world(*memories), Settings()).conflicts
     (one,) = ended_statements(world(*memories))
     assert (one.sentence, one.said, one.holds) == ("I live in Oslo.", "I live in Bergen.", True)
-    kept = {
-        **{"table_name": "memories", "row_a_id": conflict.a, "row_b_id": conflict.b, "reason": conflict.reason},
-        **{"seen": conflict.seen, "resolution": "kept", "resolved_by": "ops", "evidence": {}},
-    }
-    decided = world(*memories)
-    decided = replace(
-        decided, tables={**decided.tables, "conflicts": make_snapshot(conflicts=[kept]).table("conflicts")}
-    )
-    assert ended_statements(decided) == []
 
 
 def test_other_audiences_authors_and_orders_end_nothing() -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from slowwave.operations.conflicts.endings import ending_conflicts
 from slowwave.operations.conflicts.rows import CROWD, Tally
-from slowwave.operations.conflicts.stated import ending_conflicts
 from slowwave.plans.questions import Conflict
 from tests.operations.conflicts.test_memories import world
-from tests.operations.conflicts.test_stated import decided, said
+from tests.operations.conflicts.test_news import decided, said
 from tests.snapshots import uid
 
 HAD, SOLD = "I drive a Fiat Panda.", "I sold the Fiat Panda and bought a Kia Niro."
 
 
 def ended(*memories: dict[str, object]) -> list[Conflict]:
-    return ending_conflicts(world(*memories), Tally())
+    return list(ending_conflicts(world(*memories), Tally()))
 
 
 @pytest.mark.usefixtures("every_rule_decides")

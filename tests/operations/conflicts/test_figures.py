@@ -10,7 +10,7 @@ from slowwave.operations.conflicts.memories import figure_conflicts
 from slowwave.operations.conflicts.rows import Tally
 from slowwave.plans.questions import Conflict
 from tests.operations.conflicts.test_memories import memory, without_vectors, world
-from tests.operations.conflicts.test_stated import OLD, decided
+from tests.operations.conflicts.test_news import OLD, decided
 from tests.snapshots import uid
 
 

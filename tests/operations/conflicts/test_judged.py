@@ -277,7 +277,7 @@ def test_ledger_opens_a_labelled_pair_when_a_rule_finds_it(store: Store) -> None
 
 
 NEAR_EARLY = "Mara travels to the office by bike each morning."
-NEAR_LATE = "Mara travels to the office each morning on the tram now."
+NEAR_LATE = "Mara travels each morning to the office thanks to the new tram."
 WORDS = {"bike": (0, 0, 3), "tram": (0, 0, 3)}
 
 

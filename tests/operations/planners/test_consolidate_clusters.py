@@ -257,7 +257,7 @@ def test_contradicting_members_are_never_in_one_summary() -> None:
     found = plan(world(*tales(), memory("d", "Rita Falk keeps 13 hens in Port Vale.", 9)))
     (item,) = found.items
     assert sources(item) == {"a", "b", "c"}
-    assert found.report.numbers["pairs that contradict each other"] >= 1
+    assert found.report.numbers["pairs that a rejection or conflict forbids"] >= 1
 
 
 def test_members_that_state_another_object_are_never_in_one_summary() -> None:

@@ -18,7 +18,7 @@ from slowwave.plans.questions import question
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from tests.operations.conflicts.test_memories import world
-from tests.operations.conflicts.test_stated import said
+from tests.operations.conflicts.test_news import said
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 mark_ended_statements = PLANNERS["mark_ended_statements"]

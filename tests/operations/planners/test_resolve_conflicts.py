@@ -641,12 +641,24 @@ def test_newest_wins_ends_the_older_value_of_a_named_relation_unasked(names: lis
 
 @pytest.mark.parametrize("name", ["deadline", "the deadline of … is"])
 def test_newest_wins_for_a_named_relation_whatever_rule_found_the_pair(name: str) -> None:
-    """The rule of relations finds these texts before that of frames; both names of the relation count, and a question shows one."""
+    """Both names of the relation count, and a question shows one."""
     rows = [{**row, "text": f"The deadline of the build is {day}."} for row, day in zip(PATRON, DAYS, strict=True)]
     inputs = memories(*rows)
     (item,) = resolve_conflicts(inputs).items
-    assert (item.decision, item.evidence["relation"]) == ("review", "deadline")
+    assert (item.decision, item.evidence["relation"]) == ("review", "the deadline of … is")
     named = Settings(operations={"resolve_conflicts": {"newest_wins": [name]}})
+    assert decided(resolve_conflicts(replace(inputs, settings=named))) == {uid(0): "resolve"}
+
+
+@pytest.mark.parametrize(
+    "texts", [("Mara lives in Oslo.", "Mara lives in Bergen."), ("I live in Oslo.", "I live in Bergen.")]
+)
+def test_newest_wins_for_a_verb_with_its_preposition(texts: tuple[str, str]) -> None:
+    """The name is the same for a person and for the speaker."""
+    inputs = memories(*({**row, "text": text} for row, text in zip(PATRON, texts, strict=True)))
+    (item,) = resolve_conflicts(inputs).items
+    assert (item.decision, item.evidence["relation"]) == ("review", "lives in")
+    named = Settings(operations={"resolve_conflicts": {"newest_wins": ["lives in"]}})
     assert decided(resolve_conflicts(replace(inputs, settings=named))) == {uid(0): "resolve"}
 
 

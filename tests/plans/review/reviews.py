@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -135,8 +136,18 @@ WHERE m.valid_to IS NULL AND m.invalidated_at IS NULL
 """
 
 
-def captains(store: Store, pairs: int, *, ties: int = 0, settings: dict[str, object] | None = None) -> StoredPlan:
-    """The plan of a night over ``acme``: so many ships whose captain changed from Ada to Otto, and ships with two captains at one time."""
+def captains(
+    store: Store,
+    pairs: int,
+    *,
+    ties: int = 0,
+    posts: Sequence[str] = ("captain",),
+    settings: dict[str, object] | None = None,
+) -> StoredPlan:
+    """Return the plan of a night over ``acme``: so many ships whose captain changed from Ada to Otto, and ships with two at one time.
+
+    With several ``posts``, the ships have one of them in turn.
+    """
     memories: list[dict[str, object]] = []
     versions: list[dict[str, object]] = []
     for n, ship in enumerate(SHIPS[: pairs + ties]):
@@ -151,7 +162,7 @@ def captains(store: Store, pairs: int, *, ties: int = 0, settings: dict[str, obj
                     "recorded_at": ago(day),
                 }
             )
-            text = f"The captain of the {ship} is {name}."
+            text = f"The {posts[n % len(posts)]} of the {ship} is {name}."
             versions.append({"id": f"{id_} v", "memory_id": id_, "ordinal": 1, "content": text})
     remember(store, "acme", settings, memories=memories, memory_versions=versions)
     night = run_night(store, "acme", ops="contradictions,resolve_conflicts", force=True)

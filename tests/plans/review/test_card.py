@@ -20,7 +20,8 @@ from slowwave.store.claims import open_plan_run
 from slowwave.store.connect import Store
 from slowwave.surfaces.review_page.desk import rendered
 from slowwave.surfaces.review_page.plan_pages import card_values
-from tests.memories import remember
+from tests.memories import ago, remember
+from tests.night.test_answers import plan_of_derived
 from tests.snapshots import uid
 from tests.toy import key
 
@@ -119,6 +120,45 @@ def test_card_of_unsafe_memory_quotes_it_redacted_and_states_what_yes_does(
     page = rendered("card.html", card_values(shown, stored.items[0]) | own)
     assert page.count("state active") == 1
     assert page.count(quoted[:20]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "asks", "yes", "answers"),
+    [
+        (
+            "The user eats mussels.",
+            "Should this memory end?",
+            "“The user eats mussels.” ends when the plan is applied because in its source this is stated with “never”; the source ",
+            [],
+        ),
+        (
+            "The user drives 60 km to work.",
+            "Should the memory take the words of its source?",
+            "The text of memory m would change. The text that it has now stays on record.",
+            ["The words of the source", "Keep the memory", "End the memory"],
+        ),
+    ],
+)
+def test_card_of_memory_that_differs_from_its_source_shows_both(
+    store: Store, text: str, asks: str, yes: str, answers: list[str]
+) -> None:
+    """The memory, the sentence of the source with its speaker and day, the difference, and what each answer does."""
+    plan = plan_of_derived(store, text)
+    with store.connect("reader") as connection:
+        stored = read_plan(connection, plan.hash)
+    (item,) = stored.items
+    shown = card(store, stored, item)
+    day = f"{ago(3):%Y-%m-%d}"
+    assert shown.question.startswith(
+        f"{asks} Its source is the user of {day}: “I drive 40 km to work, and I never eat mussels.”"
+    )
+    (source,) = shown.sources
+    assert (source.kind, source.sentence) == ("passage", "I drive 40 km to work, and I never eat mussels.")
+    assert shown.if_yes.startswith(yes)
+    own = {"amend": "", "instead": "", "answers": describe_answers(item), "group": "", "group_href": ""}
+    page = rendered("card.html", card_values(shown, item) | own)
+    assert text.partition("60")[0] in page
+    assert all(label in page for label in answers)
 
 
 def test_excerpt_of_a_long_text_shows_the_passages_around_what_was_found() -> None:

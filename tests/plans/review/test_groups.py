@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from slowwave.night.undo import undo_run
 from slowwave.plans.gate import revoke
 from slowwave.plans.ledger import StoredPlan, read_plan
 from slowwave.plans.review.drafts import NewDraft, Verdict, answered_by_person, read_drafts, save_drafts, undo_last
-from slowwave.plans.review.groups import SAMPLE, draw_sample, form_of
+from slowwave.plans.review.groups import SAMPLE, QuestionForm, draw_sample, form_of, split_group
 from slowwave.plans.review.queue import AlikeQuestions, alike, ask_about_group, count_recalls, queue
 from slowwave.search.request import SearchRequest
 from slowwave.search.search import search
@@ -305,9 +306,123 @@ def test_questions_about_recalled_rows_come_earlier(store: Store) -> None:
     assert found.items[moved].information == pytest.approx(2 * last.information)
 
 
-def test_draw_sample_is_spread_evenly() -> None:
-    assert draw_sample(range(100)) == [0, 11, 22, 33, 44, 55, 66, 77, 88, 99]
-    assert draw_sample([1, 2]) == [1, 2]
+def test_draw_sample_is_spread_evenly_and_takes_some_of_each_part() -> None:
+    """A smaller sample of a part is in a larger one, so parts left out do not change what was to be checked of the others."""
+    (one,) = [draw_sample([range(100)])]
+    assert len(one) == SAMPLE
+    assert {n // 25 for n in one} == {0, 1, 2, 3}
+    assert draw_sample([[1, 2]]) == [1, 2]
+    parts = [range(70), range(100, 121), range(200, 203)]
+    some = draw_sample(parts)
+    assert [sum(n in part for n in some) for part in parts] == [10, 4, 3]
+    assert draw_sample(parts[1:2], among=3) == [n for n in some if n in parts[1]]
+    assert set(draw_sample(parts[1:2], among=9)) < set(draw_sample(parts[1:2]))
+
+
+@pytest.mark.parametrize(
+    ("relation", "topic"),
+    [
+        ("the captain of … is", "captain"),
+        ("… is the captain of the", "captain"),
+        ("captain (name)", "captain"),
+        ("the phone number of … is 555", "phone number"),
+        ("the contact for … is", "contact"),
+        ("is in (name)", "is in"),
+        ("employer", "employer"),
+    ],
+)
+def test_topic_of_a_relation_is_the_same_for_all_wordings(relation: str, topic: str) -> None:
+    assert QuestionForm("resolve_conflicts", "memories", relation, "later").topic == topic
+
+
+def test_rare_wordings_of_a_topic_are_one_part() -> None:
+    """A wording with many questions is checked by itself, because another one of its topic may have other answers."""
+    often, seldom, other, apart = (
+        QuestionForm("resolve_conflicts", "memories", relation, "later")
+        for relation in ("the owner of … is", "owner (name)", "… is the owner of", "the port of … is")
+    )
+    forms = [often] * 9 + [seldom] * 2 + [other] * 3 + [apart] * 2
+    assert [len(part) for part in split_group(forms, lambda form: form)] == [9, 5, 2]
+
+
+POSTS = ("captain", "owner", "builder")
+
+
+def of_posts(group: AlikeQuestions, verdicts: Mapping[str, Sequence[Verdict]]) -> Mapping[str, Verdict]:
+    """Return answers to the sample of a group: those of each relation in turn."""
+    left = {post: [*of] for post, of in verdicts.items()}
+    return {w.id: left[w.form.topic].pop(0) for w in group.sample if w.form}
+
+
+def test_relations_are_one_group_and_each_gets_the_answer_of_its_sample(store: Store) -> None:
+    """A relation with both answers stays open; what was checked counts as a person's own, and is undone exactly."""
+    plan = captains(store, 24, posts=POSTS, settings=STRICT)
+    before = digest(store, "acme")
+    group = group_of(store, plan)
+    assert group.asks.startswith("24 statements of 3 relations, such as “the ")
+    assert group.asks.endswith(" of … is”, have a later value. Do the later ones hold?")
+    assert [label for _, label, _ in group.answers] == ["The later ones hold", "Both stay", "As checked"]
+    assert queue(plan, {}, budget=50).items[0].members == 24
+    said: Mapping[str, Sequence[Verdict]] = {
+        "captain": ["yes"] * 4,
+        "owner": ["no"] * 4,
+        "builder": ["yes", "no", "yes", "no"],
+    }
+    sample = of_posts(group, said)
+    with pytest.raises(Refused, match="yes or no"):
+        answer_alike(store, plan, group, "each", by="mara")
+    answer_alike(store, plan, group, "each", by="mara", checked=sample)
+    given = {id_: draft.verdict for id_, draft in read_drafts(store, "acme", plan.plan_hash).items()}
+    topics = {w.id: w.form.topic for w in group.items if w.form}
+    assert {id_ for id_ in topics if topics[id_] != "builder"} | sample.keys() == given.keys()
+    assert all(
+        verdict == {"captain": "yes", "owner": "no"}.get(topics[id_], sample.get(id_)) for id_, verdict in given.items()
+    )
+    assert own(store, plan) == given.keys()
+    signed = sign(store, "acme", plan.plan_hash, reviewer="mara")
+    assert signed.approved == 10, "eight captains and two builders"
+    run = apply_approval(store, str(signed.approval_id))
+    undo_run(store, run.run_id)
+    assert digest(store, "acme") == before
+
+
+def test_relation_whose_sample_was_not_checked_counts_against_the_cap(store: Store) -> None:
+    """Ten answers to questions of two relations do not free those of a third one."""
+    plan = captains(store, 24, posts=POSTS)
+    group = group_of(store, plan)
+    topics = {w.id: w.form.topic for w in group.items if w.form}
+    single = [id_ for id_, topic in topics.items() if topic != "builder"]
+    for item in single:
+        bulk(store, plan, [item])
+    bulk(store, plan, [id_ for id_, topic in topics.items() if topic == "builder"])
+    assert own(store, plan) == set(single)
+
+
+def test_sample_of_one_relation_is_ten_together_with_those_of_the_others(store: Store) -> None:
+    """Single answers to four other relations make the sample of a fifth one smaller, but seven checked questions are too few."""
+    plan = captains(store, 40, posts=(*POSTS, "mascot", "sponsor"))
+    parts = group_of(store, plan).parts
+    single = {part[0].id for part in parts[1:]} | {w.id for w in draw_sample(parts[:1], among=5)}
+    for item in single:
+        bulk(store, plan, [item])
+    bulk(store, plan, [w.id for w in parts[0]])
+    assert own(store, plan) == single
+    more = [w.id for part in parts[1:] for w in part[1:2]]
+    for item in more:
+        bulk(store, plan, [item])
+    assert own(store, plan) == single.union(more, (w.id for w in parts[0]))
+
+
+def test_doubtful_pairs_are_one_group(store: Store) -> None:
+    """Pairs of a rule that is often wrong have no relation, and are asked about together if a date says which is later."""
+    (item,) = captains(store, 1).items
+    evidence = item.item.evidence
+    doubtful = {**evidence, "relation": "", "conflict": {"doubtful": True}}
+    form = form_of(replace(item, evidence=json.dumps(doubtful)))
+    assert form is not None
+    assert (form.direction, form.topic, form.is_group) == ("doubtful", "", True)
+    assert form_of(replace(item, evidence=json.dumps({**doubtful, "conflict": {}}))) is None
+    assert form_of(replace(item, evidence=json.dumps({**doubtful, "side": "though nothing says which"}))) is None
 
 
 def test_form_of_a_question_without_a_relation_is_none(store: Store) -> None:

@@ -186,3 +186,4 @@ def test_login_without_rights_gets_the_statement_that_it_lacks(
     assert "The login stranger has no rights on the schema night" in shown
     assert "GRANT slowwave_owner TO stranger;" in shown
     assert "Traceback" not in shown
+    assert "Install a version" not in shown

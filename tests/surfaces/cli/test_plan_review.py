@@ -196,6 +196,18 @@ def test_group_of_one_form_is_checked_and_answered_in_the_words_of_the_page(
     assert json.loads(signed)["approved"] == 14
 
 
+def test_group_of_several_relations_is_answered_as_checked(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = captains(store, 12, posts=("captain", "owner"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in ("a", "c", *["n"] * 10, "e", "q"))))
+    code, text, problem = run("plans", "review", "acme", "--by", "mara")
+    assert code == 0, problem
+    assert "Answered each relation as checked." in " ".join(text.split())
+    drafts = read_drafts(store, "acme", plan.plan_hash)
+    assert {s.id: "no" for s in plan.items} == {id_: draft.verdict for id_, draft in drafts.items()}
+
+
 def test_questions_beyond_those_of_a_night_are_asked_on_demand(
     store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from slowwave.errors import INTERRUPTED
 from slowwave.plans.status import read_status
 from slowwave.plans.switches import KILL_SWITCH
 from slowwave.store.connect import Store
@@ -64,6 +65,21 @@ def test_status_names_the_reason_of_a_failed_night_and_the_missing_scheduler(sto
     out = run("status")[1]
     assert ("no schedule" in out, "No schedule has" in out) == (False, False)
     assert re.search(r"acme +night failed .* in \d+ (h|min|s)", out)
+
+
+def test_interrupted_night_without_anything_new_is_not_shown(store: Store, run: Run) -> None:
+    """`slowwave night` does nothing then, so "run it again" would stand there until the next change."""
+    toy(store, "harbour")
+    run("night", "harbour")
+    word = json.loads(run("status", "--json")[1])[0]["word"]
+    night = (
+        "INSERT INTO night.runs (id, namespace_id, mode, state, trigger, heartbeat_at, error) "
+        "SELECT gen_random_uuid(), id, 'plan', 'cancelled', 'manual', now(), %s FROM memory.namespaces"
+    )
+    ask(store, night.replace("'cancelled'", "'crashed'"), INTERRUPTED)
+    assert json.loads(run("status", "--json")[1])[0]["word"] == word
+    ask(store, "INSERT INTO memory.changes (namespace_id, table_name) SELECT id, 'memories' FROM memory.namespaces")
+    assert json.loads(run("status", "--json")[1])[0]["word"] == "interrupted"
 
 
 def test_request_that_matches_nothing_is_no_failed_night(store: Store, run: Run) -> None:

@@ -322,6 +322,24 @@ def test_group_of_one_form_is_answered_after_its_sample_was_checked(store: Store
     assert ask(store, "SELECT cardinality(item_ids), forced FROM night.approvals") == [(14, False)]
 
 
+def test_group_of_several_relations_is_answered_as_its_sample_was(store: Store, browser: Browser) -> None:
+    """The page offers it for several relations, and only after the check."""
+    plan = captains(store, 12, posts=("captain", "owner"))
+    path, item = f"/plans/{plan.plan_hash}", plan.items[0].id
+    shown = browser.get(f"{path}/alike?item={item}").text
+    assert "12 statements of 2 relations, such as" in plain(shown)
+    assert "Each relation gets the answer that its checked questions have." in plain(shown)
+    sample = sorted(set(re.findall(r'name="check-([0-9a-f-]{36})"', shown)))
+    assert len(sample) == 10
+    owners = {s.id for s in plan.items if "owner" in s.evidence}
+    fields = {"item": item, "at_least": "0", "known_by": known_by(shown), "verdict": "each"}
+    assert post(browser, f"{path}/alike", **fields).status_code == 409
+    checks = {f"check-{id_}": "no" if id_ in owners else "yes" for id_ in sample}
+    assert post(browser, f"{path}/alike", **(fields | checks)).status_code == 303
+    given = {id_: verdict for id_, verdict, _, _ in ask(store, DRAFTS)}
+    assert given == {s.id: "no" if s.id in owners else "yes" for s in plan.items}
+
+
 def test_page_lists_the_questions_of_a_night_and_the_rest_on_demand(store: Store, browser: Browser) -> None:
     """The setting says how many; a link, a search and the address of a question lead to the others."""
     plan = captains(store, 5, ties=4, settings={"questions_per_night": 2})
