@@ -436,6 +436,8 @@ def _of(connection: Connection, bound: BoundTable) -> Iterator[str]:
         kind = types[column.column]
         if column.path and kind != column.json:
             yield f"{column.column} of {place} is {kind}, and the binding reads it as {column.json}."
+        elif {column.type, _SAME.get(kind)} == {"timestamp", "timestamptz"} and not column.path:
+            yield f"{column.column} of {place} is {_SAME[kind]}, and the binding says {column.type}."
         elif column.type in ("vector", "halfvec") and kind not in (column.type, _NARROWER.get(column.type)):
             yield f"{column.column} of {place} is {kind}, and the binding says {column.type}."
     own = sorted(key.column for key in bound.key)

@@ -323,7 +323,7 @@ class _File:
             raise BindingError(f"{self.name} is no TOML: {problem}. Nothing was connected.") from None
         own = raw.get("parameters", {})
         values = {**own, **given} if isinstance(own, dict) else {}
-        if unknown := sorted(set(given) - set(values if isinstance(own, dict) and not own else own)):
+        if unknown := sorted(set(given) - set(own or _PARAMETER.findall(self.text))):
             self.refuse(
                 ("parameters",), f"it has no parameter {unknown[0][:40]!r}; it has {', '.join(sorted(own)) or 'none'}."
             )
@@ -414,6 +414,12 @@ class _File:
         if kind not in COLUMN_TYPES:
             self.refuse(path, f"the type {kind[:40]!r} is none that can be bound: {', '.join(sorted(COLUMN_TYPES))}.")
 
+    def _naming(self, at: tuple[str, ...], column: str) -> tuple[str, ...]:
+        """Return the place of the first key of a table whose line names a column; the table's own if there is none."""
+        lines, named = self.text.splitlines(), re.compile(rf"=.*\b{re.escape(column)}\b")
+        keys = ((*at, key) for key in TableForm.model_fields)
+        return next((key for key in keys if named.search(lines[line_of(self.text, key) - 1])), at)
+
     def _check(self, name: str, table: BoundTable, tables: Mapping[str, BoundTable]) -> None:
         """Check references from one table to other parts of the file."""
         at = ("tables", name)
@@ -426,7 +432,10 @@ class _File:
             )
         named = {*(d.column for d in table.derived if not d.table), *(s.column for s in table.stamps), *_names(table)}
         for column in sorted(named - set(table.columns)):
-            self.refuse(at, f"{column[:40]!r} is named and is no column. Put it under [tables.{name}.columns].")
+            self.refuse(
+                self._naming(at, column),
+                f"{column[:40]!r} is named and is no column. Put it under [tables.{name}.columns].",
+            )
         catalogue = {c.name for c in logical.c} if logical is not None else set[str]()
         for column in table.columns:
             if column not in named and column not in catalogue and column not in ("content", "vector"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -386,14 +387,19 @@ def why_not_writable(connection: Connection, namespace_id: str, unfit: dict[str,
         return ""
     of = found[0]
     if not of.writing:
-        return (
-            f"The store {of.name} is connected to be read: nights audit it and say what they would propose, and no plan is made. "
-            f"`slowwave connect write {of.name}` lets plans be made and, once they are approved, applied."
-        )
+        return only_read(of.name)
     known = {} if unfit is None else unfit
     if of.name not in known:
         known[of.name] = why_unfit(connection, of)
     return known[of.name]
+
+
+def only_read(name: str) -> str:
+    """Return the sentence about a store to which nobody allowed plans to be applied, with the command that allows it."""
+    return (
+        f"The store {name} is connected to be read: nights audit it and say what they would propose, and no plan is made. "
+        f"`slowwave connect write {name}` lets plans be made and, once they are approved, applied."
+    )
 
 
 def why_unfit(connection: Connection, of: ConnectedStore) -> str:
@@ -416,6 +422,12 @@ def why_unfit(connection: Connection, of: ConnectedStore) -> str:
             "them; audits go on."
         )
     for bound in of.binding.tables.values():
+        columns = {c.column for c in bound.columns.values()}
+        if made := [line for line in now[bound.name] if line.endswith(" generated") and line.split(" ")[0] in columns]:
+            return (
+                f"{bound.schema}.{bound.table}.{made[0].split(' ')[0]} is generated from other columns, so nothing is written to its rows; "
+                "audits go on."
+            )
         row = connection.execute(_GUARDED, (bound.schema, bound.table)).fetchone()
         triggers, secured, referring = row or ([], False, [])
         if isinstance(triggers, list) and triggers:
@@ -456,8 +468,8 @@ def writing_grants(owner: Connection, binding: Binding) -> list[str]:
 def let_write(store: Store, name: str, *, grant: bool = False) -> list[str]:
     """Allow plans to be applied to a connected store; return the GRANT statements that are still missing.
 
-    If any is missing, nothing is allowed yet. With ``grant`` the owner's login runs them. Raises ``Refused`` with the reason if nothing
-    may be written to its tables.
+    If any is missing, nothing is allowed yet. With ``grant`` the owner's login runs them, if it may. Raises ``Refused`` with the reason
+    if nothing may be written to its tables.
     """
     with store.connect("owner") as connection, connection.transaction():
         of = _named(connection, name)
@@ -465,8 +477,9 @@ def let_write(store: Store, name: str, *, grant: bool = False) -> list[str]:
             raise Refused(why)
         missing = writing_grants(connection, of.binding)
         if grant:
-            for statement in missing:
-                connection.execute(statement.encode())
+            with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():
+                for statement in missing:
+                    connection.execute(statement.encode())
             missing = writing_grants(connection, of.binding)
         if not missing:
             connection.execute(_LET, (True, name))

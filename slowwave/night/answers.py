@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -572,6 +573,13 @@ def given_answers(store: Store, plan: StoredPlan, drafts: Mapping[str, Draft]) -
             offered = (a.label for a in answers_of(stored) if a.verdict == draft.verdict and not a.amends)
             named[stored.id] = next(offered, draft.verdict).lower()
     return named
+
+
+def count_answers(plan: StoredPlan, answers: Mapping[str, str]) -> dict[str, int]:
+    """Return how often each answer was given to the pending questions of a plan; yes, no and skipped are always counted."""
+    asked = {s.id for s in plan.items if s.is_question and s.status == "pending"}
+    given = Counter(answer for item, answer in answers.items() if item in asked)
+    return {"yes": 0, "no": 0, "skipped": 0} | dict(sorted(given.items()))
 
 
 def _amended_answer(evidence: Mapping[str, object]) -> str:

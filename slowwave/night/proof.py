@@ -100,11 +100,7 @@ class ConvergenceProbe:
     def sentence(self) -> str:
         """Describe the result for an operator."""
         deferred, pages = self._count("deferred"), self._count("follows")
-        later = (
-            f" {counted(deferred, 'item')} left for a later night {'is' if deferred == 1 else 'are'} planned then."
-            if deferred
-            else ""
-        )
+        later = f" It plans {deferred:,} of the items that this plan leaves for a later night." if deferred else ""
         later += (
             f" It also writes {counted(pages, 'page')} that {'lists' if pages == 1 else 'list'} the changes."
             if pages

@@ -49,6 +49,8 @@ SELECT n.slug AS namespace, n.read_only, n.settings,
   {ENABLED} AS enabled,
   EXISTS (SELECT 1 FROM night.store_namespaces k JOIN night.stores s ON s.name = k.store
     WHERE k.namespace_id = n.id AND s.disconnected_at IS NOT NULL) AS store_removed,
+  coalesce((SELECT k.store FROM night.store_namespaces k JOIN night.stores s ON s.name = k.store
+    WHERE k.namespace_id = n.id AND s.writing), '') AS written,
   f.held_back, coalesce(f.why, '') AS why_not_planned, f.secrets,
   coalesce(p.plan_hash, '') AS plan_hash, coalesce(p.state, '') AS state, p.recorded_at, p.expires_at,
   coalesce(night.item_counts(p.plan_hash), '{{}}') AS counts,
@@ -195,6 +197,7 @@ class _Row:
     settings: Any
     enabled: bool
     store_removed: bool
+    written: str
     held_back: dict[str, dict[str, int]] | None
     why_not_planned: str
     secrets: int | None
@@ -225,6 +228,10 @@ class _Row:
 
 
 def _status(row: _Row, now: datetime) -> NamespaceStatus:
+    why_not_planned = row.why_not_planned
+    if row.written and _was_only_read(row):
+        run = f"slowwave night {shlex.quote(row.namespace)}"
+        why_not_planned = f"Plans may be made for the store {row.written} since then: `{run}` makes one."
     not_planned = sum(sum(decisions.values()) for decisions in (row.held_back or {}).values())
     asks = not row.store_removed
     failed_since = row.last_failure and (row.last_success is None or row.last_failure > row.last_success)
@@ -251,9 +258,18 @@ def _status(row: _Row, now: datetime) -> NamespaceStatus:
         next_night=_next(row, now),
         store_removed=row.store_removed,
         not_planned=not_planned if asks else 0,
-        why_not_planned=row.why_not_planned if asks else "",
+        why_not_planned=why_not_planned if asks else "",
         secrets=(row.secrets or 0) if row.why_not_planned and asks else 0,
     )
+
+
+def _was_only_read(row: _Row) -> bool:
+    """Return whether plans were allowed to be applied to the store of a namespace after its last night."""
+    if not row.why_not_planned:
+        return False
+    from slowwave.bindings.stores import only_read  # it imports SQLAlchemy
+
+    return row.why_not_planned == only_read(row.written)
 
 
 def _run(row: _Row) -> str:

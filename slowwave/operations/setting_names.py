@@ -41,6 +41,9 @@ _LIMITS: Final = frozenset(
 )
 """Settings by which probes judge a plan."""
 
+_LISTS: Final = (
+    "`slowwave operations` lists the operations, and `slowwave namespace show NAMESPACE` the settings of a namespace"
+)
 _REPLACED: Final = {
     "auto_approve": "Policies replace it: `slowwave policies accept NAMESPACE OPERATION --by NAME` approves the low-risk changes of an "
     "operation, and `slowwave policies list` shows what is accepted."
@@ -78,7 +81,7 @@ class UnknownSetting:
         """Return the sentence that follows the finding."""
         if instead := _REPLACED.get(self.name.lower().removeprefix(PREFIX.lower())):
             return f"{instead} Remove the setting."
-        return f"{self.meant} Correct or remove it; docs/settings.md lists all settings.".strip()
+        return f"{self.meant} Correct or remove it; {_LISTS}.".strip()
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[UnknownSetting]:
@@ -150,7 +153,7 @@ def check_settings(settings: Mapping[str, object]) -> Settings:
     if wrong := [one for one in unknown if one.of_operation]:
         raise SettingsError(
             f"{' '.join(f'{one.finding} {one.meant}'.strip() for one in wrong)} Nothing was planned, because operations would run "
-            "with other settings than those meant. Correct or remove the name; docs/settings.md lists all settings."
+            f"with other settings than those meant. Correct or remove the name; {_LISTS}."
         )
     return _check_values(settings)
 
@@ -244,12 +247,15 @@ def _put(settings: dict[str, Any], path: Sequence[str], value: object) -> None:
 
 
 def _take(settings: dict[str, Any], path: Sequence[str]) -> None:
-    holder: Any = settings
+    holders: list[Any] = [settings]
     for part in path[:-1]:
-        holder = holder.get(part) if isinstance(holder, dict) else None
-    if not isinstance(holder, dict) or path[-1] not in holder:
+        holders.append(holders[-1].get(part) if isinstance(holders[-1], dict) else None)
+    if not isinstance(holders[-1], dict) or path[-1] not in holders[-1]:
         raise Refused(f"{'.'.join(path)} is not set in the namespace's own settings. Nothing was changed.")
-    del holder[path[-1]]
+    del holders[-1][path[-1]]
+    for holder, part in zip(reversed(holders[:-1]), reversed(path[:-1]), strict=True):
+        if not holder[part]:
+            del holder[part]
 
 
 def diagnose_settings(store: Store | None) -> list[Diagnosis]:
@@ -287,7 +293,7 @@ def _khora_findings(environment: Mapping[str, str]) -> list[Diagnosis]:
     given = [one for one in khora_variables(environment) if one.name.upper() != KHORA_KILL_SWITCH]
     used, others = [one for one in given if one.setting], [one for one in given if not one.setting]
     found = [
-        Diagnosis(f"{one.name} has no equivalent and no effect here.", "docs/settings.md lists khora's.", problem=False)
+        Diagnosis(f"{one.name} has no equivalent and no effect here.", "It may stay, if khora reads it.", problem=False)
         for one in others
     ]
     if used:

@@ -92,6 +92,11 @@ class ItemOutcome:
         dates = {row.date for row in self.ends}
         return dates.pop() if len(dates) == 1 else ""
 
+    @property
+    def is_undecided(self) -> bool:
+        """Return whether nobody has decided, and nothing says which side is later."""
+        return self.proposed and self.side == NO_SIDE
+
     def to_json(self) -> dict[str, object]:
         """Return the form of ``--json``; a ``date`` is null if a row ends when the plan is applied."""
         return {
@@ -131,7 +136,7 @@ class ItemOutcome:
         else:
             dates = dict.fromkeys(row.date for row in self.ends)
             done = _joined([_ending(date, [r for r in self.ends if r.date == date], listed) for date in dates])
-        if self.proposed and self.side == NO_SIDE:
+        if self.is_undecided:
             why = f"They {self.reason.removeprefix('they ')}, and nothing" if self.reason else "Nothing"
             return f"{listed(self.stays)} or {listed(self.ends)}? {why} says which is later. With yes, {done}; {stay}."
         side = f" {self.side}" if self.side else ""

@@ -59,6 +59,8 @@ _SHORT_VALUES: Final = frozenset(
 
 _STAYS: Final = "stays"
 _ENDS: Final = "ends"
+_UNDECIDED: Final = ("this one", "the other one")
+"""The roles of two rows that contradict each other, if nothing says which is later."""
 _MERGED: Final = "is merged into it"
 _SHOWN: Final = frozenset(
     ("winner", "loser", "later", "earlier", "ended_by", "winner_id", "equal", "reason", "why", "seen", "recorded_at")
@@ -141,7 +143,7 @@ def why(
         item, {**names, **{row: str(quotable(text)) for row, text in versions.items() if text}}, status
     )
     rows = tuple(_reworded(item, texts or {})) or tuple(_rows(item, sides))
-    shown = _SHOWN if sides and any(row.role == _ENDS for row in rows) else frozenset[str]()
+    shown = _SHOWN if sides and any(row.role in (_ENDS, _UNDECIDED[1]) for row in rows) else frozenset[str]()
     lost, only = _lost(item, probes or {})
     asks = question(item, lost, only=only) if item.is_question else None
     return Explanation(
@@ -357,7 +359,8 @@ def _compared(item: Item, sides: ItemOutcome) -> Iterator[SeenRow]:
         return
     recorded = item.evidence.get("recorded_at")
     cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
-    for role, rows in ((_STAYS, sides.stays), (_ENDS, sides.ends)):
+    roles = _UNDECIDED if sides.is_undecided else (_STAYS, _ENDS)
+    for role, key, rows in zip(roles, (_STAYS, _ENDS), (sides.stays, sides.ends), strict=True):
         fields: dict[str, dict[str, None]] = defaultdict(dict)
         for row in rows:
             seen = {c.column: _text(value) for c, value in cells if (c.table, c.row) == (mutation.table, row.id)}
@@ -365,7 +368,7 @@ def _compared(item: Item, sides: ItemOutcome) -> Iterator[SeenRow]:
             for column in _WEIGHED:
                 if seen.get(column):
                     fields[column][instant(seen[column])] = None
-        if isinstance(recorded, Mapping) and (at := recorded.get(role)):
+        if isinstance(recorded, Mapping) and (at := recorded.get(key)):
             fields["recorded"][instant(str(at))] = None
         yield SeenRow(role, {name: "; ".join(values) for name, values in fields.items()})
 
@@ -375,7 +378,7 @@ def _seen(mutation: Mutation, id_: str) -> dict[str, str]:
     wanted = _FIELDS.get(mutation.table, ())
     cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
     seen = {c.column: _text(value) for c, value in cells if c.table == mutation.table and c.row == id_}
-    return {column: seen[column] for column in wanted if column in seen}
+    return {c: instant(seen[c]) if c.startswith("valid_") else seen[c] for c in wanted if c in seen}
 
 
 def _attributes(text: str) -> dict[str, str]:

@@ -16,13 +16,14 @@ from typing import Any, Final
 import psycopg
 from psycopg.rows import class_row
 
-from slowwave.bindings.checks import hidden_rows
+from slowwave.bindings.checks import hidden_rows, missing_grants
 from slowwave.bindings.connect import Connected, connect_store, disconnect_store, note_changes
 from slowwave.bindings.stores import (
     ConnectedStore,
     connected_names,
     connected_store,
     connected_stores,
+    namespaces_of,
     slug_of,
     store_named,
 )
@@ -50,6 +51,7 @@ from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 from slowwave.text.frontmatter import UnreadableFile
+from slowwave.text.tokens import counted
 
 # Folders that are edited in place: their rows and their files are synchronised in both directions.
 #
@@ -284,6 +286,7 @@ class _Following:
                 self._done.left[path] = "it is being written, and is looked at the next time"
             except UnreadableFile as problem:
                 self._done.left[path] = f"{f'line {problem.line}: ' if problem.line else ''}{problem}"
+                self._done.aside |= {path} - due
             except (Unwritable, OSError) as problem:
                 reason = problem.strerror if isinstance(problem, OSError) else str(problem)
                 self._done.left[path] = f"the {self._source.noun} has not followed yet: {reason}"
@@ -481,12 +484,20 @@ def _turned(rows: Sequence[tuple[object, ...]]) -> tuple[list[object], ...]:
 # Reading the changes of other programs before a night: files of folders become rows, then every connected store is checked for changes.
 
 _ID: Final = "SELECT id::text FROM memory.namespaces WHERE slug = %s"
+_CHANGES: Final = """
+SELECT i.operation, count(*), a.plan_hash, night.signed_as(a.approver, a.policy_id) FROM night.runs r
+JOIN night.runs applied ON applied.id = coalesce(r.undo_of, r.id) JOIN night.approvals a ON a.id = applied.approval_id
+JOIN night.plan_items i ON i.plan_hash = a.plan_hash
+WHERE r.id = %s AND EXISTS (SELECT 1 FROM night.journal j WHERE j.run_id = r.id AND j.item_id = i.item_id)
+GROUP BY i.operation, a.id ORDER BY i.operation
+"""
 
 
 def look_at_stores(store: Store) -> list[str]:
     """Check every connected store and return the problems as sentences.
 
-    These are folders that could not be checked, whose rows stay as they were, and tables that hide some of their rows.
+    These are folders that could not be checked, whose rows stay as they were, tables that hide some of their rows, and stores without a
+    namespace because rights are missing.
     """
     with store.connect("reader") as connection:
         names = connected_names(connection)
@@ -498,7 +509,8 @@ def look_at_stores(store: Store) -> list[str]:
             if is_folder(of):
                 follow_folder(store, of, embedder=embedder_for(Settings.for_namespace({})))
             else:
-                problems += [f"{problem} `slowwave doctor` says what to do." for problem in hidden_rows(store, of)]
+                hindered = [*hidden_rows(store, of), *_closed(store, of)]
+                problems += [f"{problem} `slowwave doctor` says what to do." for problem in hindered]
         except Refused as problem:
             problems.append(str(problem))
         except (BindingError, StoreError):
@@ -506,6 +518,26 @@ def look_at_stores(store: Store) -> list[str]:
     note_changes(store)
     deliver(store)  # again, for subscribers that did not accept earlier changes
     return problems
+
+
+def _closed(store: Store, of: ConnectedStore) -> list[str]:
+    """Return a sentence about a store that has no namespace because it cannot be read; the nights of others report the reason."""
+    with store.connect("owner") as connection:
+        if namespaces_of(connection, of.name) or not missing_grants(connection, of.binding):
+            return []
+    return [f"The store {of.name} cannot be read: rights of slowwave_reader on its tables are missing."]
+
+
+def _commit_words(store: Store, run: str, *, undo: bool) -> CommitWords:
+    """Return the words of the commit of an apply or undo run: its changes by operation, its plan, and who approved them."""
+    with store.connect("reader") as connection:
+        rows: list[Any] = connection.execute(_CHANGES, (run,)).fetchall()
+    plan, approver = (str(rows[0][2])[:12], str(rows[0][3])) if rows else ("", "")
+    changes = counted(sum(int(n) for _, n, *_ in rows), "change")
+    body = [f"{operation}: {int(n):,}" for operation, n, *_ in rows]
+    body += ["", *([f"Approved by {approver}."] if approver else []), *([f"Plan: {plan}"] if plan else [])]
+    subject = f"{'undo of ' if undo else ''}{changes}{f' of plan {plan}' if plan else ''}"
+    return CommitWords(f"slowwave: {subject}", "\n".join([*body, f"Run: {run}"]).strip())
 
 
 class FolderFollower:
@@ -535,9 +567,8 @@ class FolderFollower:
         """Update the files of a folder from its rows, as one commit; the next night, apply or undo repeats what failed."""
         if (folder := folder_of(store, claim.namespace_id)) is None:
             return
-        subject = "slowwave: undo of what was applied" if undo else "slowwave: files follow what was applied"
         try:
-            problems = follow_folder(store, folder, why=CommitWords(subject, f"Run: {claim.run_id}")).hindered()
+            problems = follow_folder(store, folder, why=_commit_words(store, claim.run_id, undo=undo)).hindered()
         except Refused as problem:
             problems = [str(problem)]
         except Exception as problem:  # noqa: BLE001 - the rows are committed, and nothing about files may end the run
@@ -674,7 +705,7 @@ def _connected(store: Store, kind: str, root: str, embedder: Embedder, name: str
     first = connect_store(store, kind, parameters=given, name=name, embedding_model=embedder.model)
     sync = follow_folder(store, first.store, embedder=embedder, emptied=emptied)
     again = connect_store(store, kind, parameters=given, name=name, embedding_model=embedder.model)
-    return ConnectedFolder(replace(again, new_namespaces=first.new_namespaces), sync)
+    return ConnectedFolder(replace(again, new_namespaces=first.new_namespaces, was_written=first.was_written), sync)
 
 
 def disconnect(store: Store, name: str) -> None:

@@ -497,7 +497,7 @@ def scan_folder(root: Path, profile: Profile, known: Collection[str] = ()) -> Fo
     if not root.is_dir():
         raise Refused(
             f"{root} is no folder that can be read, so nothing was looked at and nothing is taken for gone. "
-            "Mount it, or add the corpus under its new name."
+            "Mount it, or connect or add it under its new path."
         )
     inside = root.resolve()
     pending = [""]

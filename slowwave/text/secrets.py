@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
@@ -398,6 +399,8 @@ _UUIDS = re.compile(_EDGES["{UUID}"])
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/]{24}|Private-MAC")
 _ARN = re.compile(r"\barn:[\w:\-]*\Z")
 _SENTENCE_END = re.compile(r"[.!?)\]}]+$")
+_LAST_SIGNS = re.compile(r"[!?]+(?![\w!?])")
+"""Signs at the end of a token: "!" of "Hx7-Quay-2291! ", not the one in "a-1!b"."""
 
 _TEST_CARDS: Final = frozenset(
     ("4111111111111111", "4242424242424242", "5555555555554444", "378282246310005", "4012888888881881", "4000056655665556",
@@ -466,7 +469,14 @@ def secrets(text: str) -> list[Detection]:
     if named:
         found += _apart(_assigned(text), found)
     found += _apart(stated_secrets(text, small, _LIKENESS), found)
-    return outermost(found) if found else found
+    return outermost([_with_its_end(f, text) for f in found]) if found else found
+
+
+def _with_its_end(finding: Detection, text: str) -> Detection:
+    """Return a password with its final "!" or "?", which may belong to it if it contains other signs: all of it has to be hidden."""
+    last = _LAST_SIGNS.match(text, finding.end) if finding.rule == "password" else None
+    signs = any(not (c.isalnum() or c.isspace()) for c in text[finding.start : finding.end])
+    return replace(finding, end=last.end()) if last and signs else finding
 
 
 def _apart(more: Iterable[Detection], sure: Sequence[Detection]) -> list[Detection]:

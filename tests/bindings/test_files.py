@@ -96,7 +96,8 @@ def test_a_file_of_ones_own_is_read_with_its_parameters() -> None:
         ('store = "notes"', 'store = "Notes; DROP"', 1, "store"),
         ('namespace = "owner"', 'cascades = ["vectors"]', 7, "parent"),
         ('namespace = "owner"', 'retire = { by = "columns" }', 10, "retired by columns"),
-        ('namespace = "owner"', 'derived = [{ column = "hash", by = "md5" }]', 7, "is named and is no column"),
+        ('namespace = "owner"', 'derived = [{ column = "hash", by = "md5" }]', 10, "is named and is no column"),
+        ('namespace = "owner"', 'retire = { by = "columns", now = ["closed_at"] }', 10, "is named and is no column"),
         ('namespace = "owner"', 'constants = { id = "x" }', 10, "constant"),
     ],
 )
@@ -115,6 +116,9 @@ def test_text_that_is_no_toml_and_parameters_that_are_none_are_refused() -> None
         read_binding('store = "notes"\ntitle = \n')
     with pytest.raises(BindingError, match="collection"):
         read_binding(NOTES, {"collection": "x"})
+    without = NOTES.replace('[parameters]\ntable = "notes"\n', "").replace("{table}", "notes")
+    with pytest.raises(BindingError, match="no parameter 'owner'; it has none"):
+        read_binding(without, {"owner": "x"})
     with pytest.raises(BindingError, match="mem0"):
         built_in_text("../files")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from slowwave.bindings.connect import connect_store
-from slowwave.bindings.stores import connected_names
-from slowwave.errors import BindingError
+from slowwave.bindings.stores import connected_names, let_write
+from slowwave.errors import BindingError, Refused
+from slowwave.night.night import run_night
 from slowwave.store.connect import Store
 from tests.bindings.clients import run_as_owner
 
@@ -48,6 +49,11 @@ vector = { at = "v", type = "vector" }
             'at = "v", type = "halfvec"',
             "v of public.notes is vector, and the binding says halfvec",
         ),
+        (
+            'at = "deleted_at", type = "timestamptz"',
+            'at = "deleted_at", type = "timestamp"',
+            "deleted_at of public.notes is timestamptz, and the binding says timestamp",
+        ),
         ('key = { id = "bigint" }', 'key = { owner = "text" }', "No unique index of public.notes is of owner alone"),
     ],
 )
@@ -78,3 +84,18 @@ def test_any_unique_key_will_do(store: Store) -> None:
     run_as_owner(store, MADE, "INSERT INTO notes (id, owner, part, body) VALUES (1, 'anna', 2, 'likes tea')")
     file = FILE.replace('{ id = "bigint" }', '{ part = "integer", owner = "text" }')
     assert connect_store(store, "table", own_text=file, grant=True).namespaces == 1
+
+
+def test_text_of_a_generated_column_is_audited_and_never_written(store: Store) -> None:
+    """Title and body of a row can be read as one text; that writing is refused is said before a night."""
+    run_as_owner(
+        store,
+        "CREATE TABLE notes (id bigint PRIMARY KEY, owner text, title text, body text, deleted_at timestamptz, "
+        "whole text GENERATED ALWAYS AS (title || ': ' || body) STORED)",
+        "INSERT INTO notes SELECT n, 'anna', 'Pier', 'The insurer came.' FROM generate_series(1, 2) n",
+    )
+    file = FILE.partition("[tables.memories.columns]")[0] + '[tables.memories.columns]\ncontent = "whole"\n'
+    connect_store(store, "table", own_text=file, grant=True)
+    assert run_night(store, "notes-anna", ops="dedupe_memories", force=True).held_back[0] == 1
+    with pytest.raises(Refused, match=r"notes\.whole is generated from other columns"):
+        let_write(store, "notes", grant=True)

@@ -49,7 +49,7 @@ def test_an_item_that_lost_a_conflict_is_expected_to_come_back():
     probe = convergence_probe(inputs(before), after, clean, lambda _: {}, deferred=[deferred])
     assert [r.why for r in probe.remaining] == ["deferred"]
     assert (probe.items, probe.passed) == (0, True)
-    assert "1 item left for a later night is planned then." in probe.sentence()
+    assert "It plans 1 of the items that this plan leaves for a later night." in probe.sentence()
 
 
 def test_a_summary_that_waited_for_a_merge_comes_back_as_agreed():

@@ -193,8 +193,14 @@ def test_an_item_without_a_waterfall_shows_its_evidence_and_its_changes() -> Non
 def test_a_merge_of_facts_is_told_by_what_they_say() -> None:
     """The words of both, what the survivor takes, and both side by side."""
     rows = [
-        {"id": uid("x"), "subject": "Ann", "predicate": "uses", "object": "vim", "confidence": 0.9},
-        {"id": uid("y"), "subject": "ANN", "predicate": "uses", "object": "Vim.", "confidence": 0.4},
+        {
+            **{"id": uid("x"), "subject": "Ann", "predicate": "uses", "object": "vim", "confidence": 0.9},
+            "valid_from": datetime(2026, 11, 10, tzinfo=UTC),
+        },
+        {
+            **{"id": uid("y"), "subject": "ANN", "predicate": "uses", "object": "Vim.", "confidence": 0.4},
+            "valid_from": datetime(2026, 11, 12, 8, 30, tzinfo=UTC),
+        },
     ]
     snapshot = make_snapshot(memory_facts=rows)
     (mutation,) = merge_facts(snapshot, [Alike(uid("x"), (uid("y"),))])
@@ -208,6 +214,7 @@ def test_a_merge_of_facts_is_told_by_what_they_say() -> None:
     lines = {line[""]: (line["stays"], line["is merged into it"]) for line in account.side_by_side()}
     assert lines["object"] == ("vim", "Vim.")
     assert lines["confidence"] == ("0.9", "0.4")
+    assert lines["valid_from"] == ("2026-11-10", "2026-11-12 08:30")
     review = why(replace(item, decision="review"))
     assert review.sentence.startswith("Proposal: “ANN uses Vim.” is merged into “Ann uses vim”")
 

@@ -12,7 +12,7 @@ import pytest
 
 import slowwave.surfaces.demo
 from slowwave.store.connect import Store
-from slowwave.surfaces.cli import demo
+from slowwave.surfaces.cli import demo, session
 from slowwave.surfaces.demo.world import NAMESPACES
 from tests.dreamers import forgetful
 from tests.surfaces.cli.conftest import Run
@@ -49,6 +49,19 @@ def test_the_demo_fits_a_screen_and_ends_with_what_to_do(store: Store, run: Run,
     last = lines[-1].strip()
     assert re.fullmatch(r"slowwave plans approve \S+ [0-9a-f]{12} --by YOUR-NAME", last), last
     assert run(*shlex.split(last)[1:])[0] == 0
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_demo_and_plans_suggest_the_review_page_only_if_it_is_installed(
+    store: Store, run: Run, small: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, *, installed: bool
+) -> None:
+    """Without the extra ``serve`` the questions are answered in the terminal."""
+    del store
+    monkeypatch.setattr(session, "has_review_packages", lambda: installed)
+    shown = run("demo")[1] + "".join(run("plans", "show", slug)[1] for slug in small) + run("night", "ALL")[1]
+    pages = re.findall(r"^  slowwave review .*$", shown, re.MULTILINE)
+    assert bool(pages) == installed
+    assert all(page.endswith(" --by YOUR-NAME") for page in pages)
 
 
 def test_all_of_it_is_there_for_who_asks(store: Store, run: Run, small: tuple[str, ...]) -> None:

@@ -79,6 +79,21 @@ def test_what_only_looks_so_is_none(template: str) -> None:
     assert not any(secrets.secrets(drawn(template, Random(n))) for n in range(5))
 
 
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("My password for the terminal is Hx7-Quay-2291!", "Hx7-Quay-2291!"),
+        ("The wifi password is Tr0ub4dor&3xyz?!, as before.", "Tr0ub4dor&3xyz?!"),
+        ("password: Hx7-Quay-2291! Keep it.", "Hx7-Quay-2291!"),
+        ("My password is Hx7Quay2291!", "Hx7Quay2291"),
+        ("My password is Hx7-Quay-2291.", "Hx7-Quay-2291"),
+    ],
+)
+def test_redaction_takes_the_last_sign_of_a_password_that_contains_signs(text: str, hidden: str) -> None:
+    """Its "!" or "?" may be part of it; a full stop and the "!" after letters and digits end the sentence."""
+    assert redact(text) == text.replace(hidden, "[redacted: password]")
+
+
 def test_each_recovery_code_of_a_list_is_redacted() -> None:
     """On lines of their own, with or without a mark; words that have a dash as well are none."""
     codes = [drawn("{hex:4}1-{hex:5}", Random(n)) for n in range(6)]

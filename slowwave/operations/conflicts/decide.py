@@ -430,7 +430,8 @@ def why_this_side(conflict: Conflict, decision: ConflictDecision, sides: Conflic
                 return f"because it {verb} {days[0]}" + (
                     f", the other {days[1]}" if days[0] != days[1] else ", later than the other"
                 )
-            return "because it weighs more, although it is older" if decision.evidence else "although it is older"
+            stronger = "because the evidence for it is stronger, although it is older"
+            return stronger if decision.evidence else "although it is older"
     return NO_SIDE
 
 

@@ -121,7 +121,7 @@ def _item(a: _Fields, b: _Fields, predicate: Predicate, mutation: Mutation, live
         "predicate": predicate.to_json(),
     }
     if not sure:
-        evidence["reason"] = "The data do not say whether this predicate takes one object at a time."
+        evidence["reason"] = "The data do not show whether there can be only one of these at a time, or several."
     sources = (c for r in (a, b) for c in r["source_chunk_ids"] or () if c in live_chunks)
     item = Item(
         OPERATION,

@@ -210,8 +210,8 @@ class Card:
     """The data that a person sees of one question. ``heads`` are the roles of the rows in ``lines``.
 
     ``text`` is the memory that would be kept from searches, around what was found in it. ``lost`` are lines for what a text would no
-    longer say (``slowwave.plans.show.lost_lines``), ``writing`` lines of pages and claims. ``other_sources`` is a sentence about sources
-    that are not quoted.
+    longer say (``slowwave.plans.show.lost_lines``); ``only_added`` states that the new text keeps all words. ``writing`` are lines of
+    pages and claims. ``other_sources`` is a sentence about sources that are not quoted.
     """
 
     id: str
@@ -234,6 +234,7 @@ class Card:
     other_sources: str
     if_yes: str
     if_no: str
+    only_added: bool = False
     text: str = ""
     around: Surroundings = field(default=Surroundings())
 
@@ -270,10 +271,12 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
     decided = replace(found, decision="change", sealed_id=found.id)  # as if no person had to be asked
     done = why(decided, plan.probes, texts, names)
     gone: list[str] = []
+    only_added = True
     for r in reworded:
         if r.version in texts:
             after = texts.get(r.by, "") if r.by else str(quotable(r.text))
             gone += lost_lines(losses(texts[r.version], after))
+            only_added &= set(words(texts[r.version])) <= set(words(after))
     lines = explanation.side_by_side()
     return Card(
         id=item.id,
@@ -298,6 +301,7 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
         evidence=quotable(dict(explanation.evidence)),
         writing=explanation.writing,
         lost=tuple(gone),
+        only_added=only_added,
         sources=tuple(_quoted(*source, sources.words) for source in sources.quoted),
         other_sources=sources.others,
         if_yes=str(quotable(done.sentence)),

@@ -619,7 +619,7 @@ def _ask_of_forms(forms: Counter[QuestionForm], form: QuestionForm) -> str:
 def _counter_examples(found: Queue, form: QuestionForm, topics: set[str]) -> tuple[tuple[Waiting, str], ...]:
     """Return questions about the relations of a group that were answered otherwise, or in which no later value would stay."""
     reasons: Mapping[Direction, str] = {
-        "earlier": "the earlier value weighs more, so it is asked by itself",
+        "earlier": "the evidence for the earlier value is stronger, so it is asked by itself",
         "undated": "no date says which is later, so it is asked by itself",
     }
     examples: list[tuple[int, Waiting, str]] = []

@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 
 # ``slowwave connect write``: the second, explicit step. Only after it may plans be applied to a store that Slowwave does not own.
+
+
+_NOT_GRANTED: Final = "--grant did not help: the login of the address may not grant these rights."
 
 
 def write(
@@ -48,7 +51,7 @@ def write(
         suggest(
             "Writing is not allowed yet. Let the owner of the tables run", *(f"{statement};" for statement in missing)
         )
-        say("Or run this again with --grant, by a login that may.")
+        say(_NOT_GRANTED if grant else "Or run this again with --grant, by a login that may.")
     elif off:
         say(f"Nothing is applied to {store} any more; nights read it as before.")
     else:
@@ -374,7 +377,7 @@ def _connect(
     if json:
         show_json(_as_json(found))
     else:
-        _show(found, given_address=bool(url))
+        _show(found, given_address=bool(url), granting=grant)
     if found.grants:
         raise typer.Exit(2)
 
@@ -444,7 +447,7 @@ def _as_json(found: Connected) -> dict[str, object]:
     }
 
 
-def _show(found: Connected, *, given_address: bool) -> None:
+def _show(found: Connected, *, given_address: bool, granting: bool = False) -> None:
     of, rows = found.store, found.rows
     known = (
         f"its tables are those of {found.version}" if found.version else "its tables are of no version that is known"
@@ -457,7 +460,7 @@ def _show(found: Connected, *, given_address: bool) -> None:
         suggest("Let plans be applied again", f"slowwave connect write {of.name}")
     if found.grants:
         suggest("It cannot be read yet. Let the tables' owner run", *(f"{statement};" for statement in found.grants))
-        say("Or connect it again with --grant, by a login that may.")
+        say(_NOT_GRANTED if granting else "Or connect it again with --grant, by a login that may.")
         return
     if rows is not None:
         left = [

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # ``slowwave corpus``: folders of Markdown that a namespace follows.
 
 app = typer.Typer(
-    help="Follow folders of Markdown; read, write and publish pages.",
+    help="Add folders of Markdown; get, write and publish their pages.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowwave.plans.commands import APPROVER, Undecided, argument, undecided
+from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.nights import show_failures, show_night, with_progress
@@ -19,6 +19,7 @@ from slowwave.surfaces.cli.session import (
     out,
     program,
     progress,
+    review_page,
     say,
     show_json,
     show_table,
@@ -112,7 +113,8 @@ def _show_demo(
         say(more.strip())
     if waiting:
         first = argument(waiting[0].namespace)
-        suggest("Review the first plan in a browser", f"{program()} review {first} --by {APPROVER}")
+        if page := review_page(waiting[0].namespace):
+            suggest("Review the first plan in a browser", *page)
         suggest("Show it", f"{program()} plans show {first}")
         suggest("Show its changes row by row", f"{program()} plans diff {first}")
         if waiting[0].failed:

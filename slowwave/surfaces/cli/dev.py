@@ -27,14 +27,13 @@ from slowwave.store import server
 from slowwave.store.connect import as_login
 from slowwave.store.logins import LOGINS, passwords
 from slowwave.surfaces.cli.serve import PORT as REVIEW_PORT
-from slowwave.surfaces.cli.session import Json, open_store, out, say, show_json
+from slowwave.surfaces.cli.session import Json, has_review_packages, open_store, out, say, show_json
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
 
 _PACKAGES = ("dagster", "dagster_webserver", "dagster_postgres", "psycopg2")
-_REVIEW_PACKAGES = ("starlette", "uvicorn", "jinja2")
 _HOST = "127.0.0.1"
 REVIEW_URL = "SLOWWAVE_REVIEW_URL"
 
@@ -60,7 +59,7 @@ def command(
 ) -> None:
     """Start Dagster's pages, their daemon and the review page."""
     check_installation()
-    if review_as and not _has_review_packages():
+    if review_as and not has_review_packages():
         raise Refused(
             "The review page needs packages that are not installed. Install slowwave[serve], or leave out --review-as. "
             "Nothing was started."
@@ -86,13 +85,9 @@ def check_installation() -> None:
         )
 
 
-def _has_review_packages() -> bool:
-    return all(importlib.util.find_spec(package) is not None for package in _REVIEW_PACKAGES)
-
-
 def _account() -> str:
     """Return the account that runs this if the review page can be served and its name may approve; else an empty text."""
-    if not _has_review_packages():
+    if not has_review_packages():
         return ""
     from slowwave.surfaces.review_page.guard import check_reviewer
 
@@ -141,7 +136,7 @@ def review_beside(name: str, port: int | None = None) -> dict[str, str]:
     The link that lets the reviewer in is printed once something answers on ``port``, or at once without a port. The page ends when this
     process ends. The result is empty if its packages are not installed, or if the operator has named another page.
     """
-    if not _has_review_packages():
+    if not has_review_packages():
         return {}
     from slowwave.surfaces.review_page.guard import check_reviewer
 

@@ -16,21 +16,25 @@ from slowwave.surfaces.cli.session import Json, Namespace, one_line, open_store,
 
 # The list is requested often, so it imports little.
 
-_NAMESPACES: Final = """
-SELECT n.slug, n.read_only,
+_READ_ONLY: Final = """(n.read_only OR EXISTS (SELECT 1 FROM night.store_namespaces k JOIN night.stores o ON o.name = k.store
+  WHERE k.namespace_id = n.id AND NOT o.writing))"""
+"""SQL: whether no apply writes to a namespace, as ``slowwave doctor`` counts them: the store of its rows may be one that is only read."""
+
+_NAMESPACES: Final = f"""
+SELECT n.slug, {_READ_ONLY},
   CASE WHEN s.store IS NULL THEN (SELECT count(*) FROM memory.memories m WHERE m.namespace_id = n.id AND m.invalidated_at IS NULL)
     ELSE coalesce((SELECT (t.row_counts ->> 'memories')::bigint FROM night.snapshots t
       WHERE t.namespace_id = n.id ORDER BY t.taken_at DESC LIMIT 1), 0) END,
   (SELECT count(*) FROM memory.entities e WHERE e.namespace_id = n.id AND e.invalidated_at IS NULL),
   (SELECT count(*) FROM memory.relationships r WHERE r.namespace_id = n.id AND r.invalidated_at IS NULL),
-  p.state, night.item_counts(p.plan_hash), p.expires_at, p.summary ? 'why_held_back' AND p.summary -> 'held_back' <> '{}'
+  p.state, night.item_counts(p.plan_hash), p.expires_at, p.summary ? 'why_held_back' AND p.summary -> 'held_back' <> '{{}}'
 FROM memory.namespaces n LEFT JOIN night.store_namespaces s ON s.namespace_id = n.id
 LEFT JOIN LATERAL (SELECT * FROM night.plans p WHERE p.namespace_id = n.id ORDER BY (p.state = 'empty'), p.recorded_at DESC LIMIT 1) p
   ON true
 ORDER BY n.slug
-"""
+"""  # noqa: S608 - a condition of this module
 """Namespaces with their counts; for a connected store those of its last snapshot, because its tables are not counted for a list."""
-_NAMESPACE: Final = "SELECT slug, id::text, read_only, settings FROM memory.namespaces WHERE slug = %s"
+_NAMESPACE: Final = f"SELECT slug, id::text, {_READ_ONLY}, settings FROM memory.namespaces n WHERE slug = %s"  # noqa: S608
 
 
 def list_(json: Json = False) -> None:
@@ -93,7 +97,7 @@ def change(
         list[str] | None,
         typer.Argument(
             metavar="[KEY=VALUE]...",
-            help="Settings of docs/settings.md, such as enabled=false; values are JSON or text.",
+            help="Settings, such as enabled=false or operations.NAME.enabled=true; values are JSON or text.",
         ),
     ] = None,
     remove: Annotated[

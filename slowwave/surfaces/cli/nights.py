@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from slowwave.errors import DreamDisabledError, Refused, SlowwaveError
-from slowwave.plans.commands import argument, undecided
+from slowwave.plans.commands import APPROVER, argument, undecided
 from slowwave.plans.states import latest_plan
 from slowwave.store import server
 from slowwave.store.connect import Store
@@ -36,6 +36,7 @@ from slowwave.surfaces.cli.session import (
     open_store,
     program,
     progress,
+    review_page,
     say,
     show_json,
     show_table,
@@ -165,10 +166,12 @@ class NightTotals:
                 ],
             )
             first = argument(self.most()[0].namespace)
+            page = review_page()
+            then = "review all of them in a browser" if page else "answer its questions"
             suggest(
-                "Show a plan, then review all of them in a browser",
+                f"Show a plan, then {then}",
                 f"{program()} plans show {first}",
-                f"{program()} review",
+                *(page or (f"{program()} plans review {first} --by {APPROVER}",)),
             )
         if self.by_policy:
             one = argument(self.by_policy[0])
@@ -381,10 +384,10 @@ def night(
         else:
             say("No agent requested a night.")
         return
-    if namespace == "ALL":
-        # Check all stores before the names are chosen, so that new namespaces of connected stores are included.
-        for problem in look_at_stores(store):
-            say(f"Note: {problem}", console=err)
+    # Check all stores before the names are chosen, so that new namespaces of connected stores are included.
+    notes = look_at_stores(store) if namespace == "ALL" else []
+    for note in notes:
+        say(f"Note: {note}", console=err)
     names = [name for name in chosen_namespaces(store, namespace) if not requested or name in asked_for]
     nights = partial(
         run_nights,
@@ -430,7 +433,8 @@ def night(
     if summary.failures:
         if namespace != "ALL":
             raise typer.Exit(fail(summary.failures[0][1]))  # the JSON above has the error
-        show_failures(summary.failures)
+        noted = SlowwaveError("Its night was refused, see the note above.")
+        show_failures([(name, noted if str(problem) in notes else problem) for name, problem in summary.failures])
         raise typer.Exit(1)
 
 
@@ -513,7 +517,7 @@ def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
         if sentence not in planners and not sentence.startswith("Did not run: "):
             say(f"nothing new: {sentence}", indent=2)
     _show_unplanned(one, store, most=None if verbose else UNPLANNED)
-    if one.plan is None:
+    if one.plan is None or (one.state == "empty" and one.unplanned):
         return
     short = one.plan.plan_hash[:12]
     late = f", {len(one.plan.deferred):,} held back for a later night" if one.plan.deferred else ""

@@ -577,11 +577,14 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
 
 
 def _ending(desk: _Desk) -> None:
+    from slowwave.night.answers import count_answers, given_answers
+    from slowwave.plans.review.drafts import read_drafts
+
     counts = _Desk(desk.store, desk.plan, desk.reviewer).queue()
-    n = counts.counts
-    say(
-        f"{n['yes']:,} yes, {n['no']:,} no, {n['skip']:,} skipped, {n['open']:,} open. The answers are drafts until --sign approves them."
-    )
+    drafts = read_drafts(desk.store, desk.namespace, desk.plan.plan_hash)
+    tally = count_answers(desk.plan, given_answers(desk.store, desk.plan, drafts)) | {"open": counts.counts["open"]}
+    given = ", ".join(f"{number:,} {name}" for name, number in tally.items())
+    say(f"{given}. The answers are drafts until --sign approves them.")
     if rules := learnt(desk.store, desk.plan):
         say(f"Your answers support {counted(len(rules), 'rule')} for later nights: r shows them.")
     for item in counts.contradictions:

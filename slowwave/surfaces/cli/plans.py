@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from slowwave.errors import Refused
-from slowwave.plans.commands import APPROVER, NOTE, Undecided, approve_command, argument, reject_command, undecided
+from slowwave.plans.commands import NOTE, Undecided, approve_command, argument, reject_command, undecided
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import find_plan, items_text, latest_plan, no_plan, shown_state, waiting_plans
 from slowwave.store.connect import Store
@@ -38,6 +38,7 @@ from slowwave.surfaces.cli.session import (
     prefix_length,
     program,
     progress,
+    review_page,
     say,
     short,
     show_json,
@@ -199,7 +200,7 @@ def _short(text: str) -> str:
 
 # ``slowwave plans``: show plans, approve them, reject them, revoke approvals.
 
-app = typer.Typer(help="List, show, compare, approve and reject plans.", no_args_is_help=True)
+app = typer.Typer(help="List, show, diff, review, approve and reject plans.", no_args_is_help=True)
 
 _SHOWN = 25
 _LONGEST_LINE: Final = 4_000  # characters
@@ -381,14 +382,15 @@ def suggest_decision(left: Undecided | None, *, brief: bool = False) -> None:
             f"To approve it nevertheless, add --force and a reason in place of {NOTE}, which is recorded with the approval."
         )
     if left.reviews:
-        ask, page = left.answer(program()), f"{program()} review {argument(left.namespace)} --by {APPROVER}"
-        where = "here" if brief else "here or in a browser"
+        page = () if brief else review_page(left.namespace)
+        where = "here or in a browser" if page else "here"
         only = f"Only {counted(left.reviews, 'question is', 'questions are')} pending. Answer"
         suggest(
             f"Answer its questions {where}"
             if left.decided
             else f"{only} {'it' if left.reviews == 1 else 'them'} {where}",
-            *([ask] if brief else [ask, page]),
+            left.answer(program()),
+            *page,
         )
     if left.decided:
         rest = f"; {counted(left.reviews, 'question is', 'questions are')} left out" if left.reviews else ""

@@ -165,11 +165,12 @@ def _suggest_next(store: Store, namespace: str) -> None:
 
 
 def undo(
-    names: Annotated[
-        list[str] | None,
+    first: Annotated[str | None, typer.Argument(metavar="NAMESPACE", help="Namespace of the target.")] = None,
+    second: Annotated[
+        str | None,
         typer.Argument(
-            metavar="[NAMESPACE] TARGET",
-            help="Run id, its first characters, `last`, or an item's id; optionally after its namespace.",
+            metavar="TARGET",
+            help="Run id, its first characters, `last`, or an item's id. An id needs no namespace before it.",
         ),
     ] = None,
     items: Items = None,
@@ -186,6 +187,7 @@ def undo(
     """
     from slowwave.surfaces.api.dreams import dream_undo
 
+    names = [name for name in (first, second) if name]
     if not names:
         raise Refused(
             "Name what to undo: `slowwave undo NAMESPACE last` undoes the newest apply run that changed something, and "

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from slowwave.errors import Refused
+from slowwave.plans.commands import argument
 from slowwave.surfaces.cli.session import (
     Json,
     Namespace,
@@ -16,9 +17,11 @@ from slowwave.surfaces.cli.session import (
     instant_of,
     open_store,
     out,
+    program,
     say,
     show_json,
     show_table,
+    suggest,
 )
 from slowwave.text.tokens import counted
 
@@ -197,6 +200,11 @@ def wake(
         return
     if not response.block:
         say(f"{namespace} has no memory that the profile {profile} allows.")
+        suggest(
+            "It is made of pages. List those, or search the memories",
+            f"{program()} pages show {argument(namespace)}",
+            f"{program()} search {argument(namespace)} WORDS",
+        )
         return
     out.print(response.block, markup=False, highlight=False, soft_wrap=True)
 

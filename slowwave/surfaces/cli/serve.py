@@ -27,6 +27,7 @@ from slowwave.surfaces.cli.session import (
     OneNamespace,
     complete_namespace,
     err,
+    has_review_packages,
     open_store,
     out,
     say,
@@ -102,9 +103,9 @@ def _store() -> Store:
     return open_ready_store() if store.embedded else store
 
 
-# ``slowwave tokens``: create, list and revoke the tokens with which agents connect.
+# ``slowwave tokens``: make, list and revoke the tokens with which agents connect.
 
-app = typer.Typer(help="Create, list and revoke the tokens of agents.", no_args_is_help=True)
+app = typer.Typer(help="Make new tokens of agents; list and revoke them.", no_args_is_help=True)
 
 
 @app.command("new")
@@ -350,8 +351,7 @@ def review(
     if link:
         _another_link(port)
         return
-    missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
-    if missing:
+    if not has_review_packages():
         raise StoreError("The packages of the review page are not installed. Install slowwave[serve].")
     from slowwave.surfaces.review_page.app import review_app
     from slowwave.surfaces.review_page.guard import entrance_of, noted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from slowwave.errors import Refused, SlowwaveError, StoreError
+from slowwave.plans.commands import APPROVER, argument
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.migrate import open_store as open_environment
@@ -267,7 +269,14 @@ def chosen_namespaces(store: Store, name: str) -> list[str]:
     known = namespaces(store)
     if name == "ALL":
         if not known:
-            raise Refused(f"There is no namespace yet. {FIRST_NAMESPACE}")
+            from slowwave.bindings.stores import connected_names  # it imports SQLAlchemy
+
+            with store.connect("reader") as connection:
+                empty = connected_names(connection)
+            why = (
+                f"The connected stores ({', '.join(empty)}) have no rows that can be read; `slowwave doctor` says why."
+            )
+            raise Refused(f"There is no namespace yet. {why if empty else FIRST_NAMESPACE}")
         return known
     if name not in known:
         with store.connect("reader") as connection:
@@ -303,6 +312,17 @@ def suggest(what: str, *commands: str) -> None:
     say(f"{what}:")
     for command in commands:
         out.print(Text(f"  {one_line(command)}"))
+
+
+def has_review_packages() -> bool:
+    """Return whether the packages of the review page are installed, which come with the extra ``serve``."""
+    return all(importlib.util.find_spec(package) is not None for package in ("starlette", "uvicorn", "jinja2"))
+
+
+def review_page(namespace: str = "") -> tuple[str, ...]:
+    """Return the command that opens the review page of a namespace or of all; none if its packages are not installed."""
+    named = f" {argument(namespace)}" if namespace else ""
+    return (f"{program()} review{named} --by {APPROVER}",) if has_review_packages() else ()
 
 
 def short(value: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
@@ -23,6 +22,7 @@ from slowwave.night.answers import (
     answer_alike,
     answer_many,
     answers_of,
+    count_answers,
     describe_answers,
     given_answers,
     newest_wins_command,
@@ -328,9 +328,9 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
     """Build the values for the template of a card; ``path`` is the address of its plan, for links to the rest of cut texts."""
     rest = f"{path}/items/{stored.id}/text" if path else ""
     tie = stored.item.evidence.get("side") == NO_SIDE
-    heads = card.heads
+    heads = tuple(head.capitalize() for head in card.heads) if tie else card.heads
     if sides_of(stored) and heads == ("stays", "ends"):
-        heads = ("This one", "The other one") if tie else ("This one: would stay", "The other one: would end")
+        heads = ("This one: would stay", "The other one: would end")
     asked, why = split_question(card.question)
     return {
         "card": card,
@@ -344,11 +344,18 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
         "lines": [] if card.text else _lines(card.lines, rest),
         "writing": marked_lines(card.writing),
         "lost": marked_lines(card.lost),
-        "loses": "No search would find" if stored.kind == "set_state" else "What a text would no longer say",
+        "loses": _heading_of_lines(card, stored),
         "steps": [_step(step) for step in card.steps],
         "noted": {name: value for name, value in card.evidence.items() if not sides_of(stored)},
         "notes": [note for note in card.notes if not sides_of(stored)],
     }
+
+
+def _heading_of_lines(card: Card, stored: StoredItem) -> str:
+    """Return the heading over the lines of a text, which may only get more words."""
+    if stored.kind == "set_state":
+        return "No search would find"
+    return "What would be added to the text" if card.only_added else "What a text would no longer say"
 
 
 def _lead(card: Card, stored: StoredItem) -> str:
@@ -492,7 +499,7 @@ class PlanPages:
         )
         values = {
             **bar_values(plan, found, reviewer_of(request)),
-            "tally": _tally(plan, answers),
+            "tally": count_answers(plan, answers),
             "chosen": chosen,
             "fields": choices(plan, chosen),
             "groups": listed.groups,
@@ -558,7 +565,7 @@ class PlanPages:
         return JSONResponse(
             {
                 **{"drafts": _drafts_json(drafts, answers), "counts": found.counts},
-                **{"tally": _tally(plan, answers), "look_decided": looks_decided(found)},
+                **{"tally": count_answers(plan, answers), "look_decided": looks_decided(found)},
                 "next": other.plan_hash if other else "",
             }
         )
@@ -751,13 +758,6 @@ def bar_values(plan: StoredPlan, found: Queue, reviewer: Reviewer) -> dict[str, 
 def _back(posted: Posted) -> Chosen:
     """Return the filters that a form was sent with."""
     return Chosen.from_parameters(dict(parse_qsl(posted.form.get("query", [""])[0])))
-
-
-def _tally(plan: StoredPlan, answers: Mapping[str, str]) -> dict[str, int]:
-    """Return how often each answer was given to the questions of a plan; yes, no and skipped are always counted."""
-    asked = {s.id for s in plan.items if s.is_question and s.status == "pending"}
-    given = Counter(answer for item, answer in answers.items() if item in asked)
-    return {"yes": 0, "no": 0, "skipped": 0} | dict(sorted(given.items()))
 
 
 def _drafts_json(drafts: Mapping[str, Draft], answers: Mapping[str, str]) -> dict[str, dict[str, str]]:

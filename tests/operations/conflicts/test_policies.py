@@ -76,7 +76,7 @@ def sides_of(first: dict[str, object], second: dict[str, object]) -> tuple[Confl
             {"text": "Kite ships in April.", "valid_from": TAKEN_AT - timedelta(days=9), "importance": 1.0},
             {"text": "Kite ships in June.", "valid_from": TAKEN_AT - timedelta(days=3)},
             "a",
-            "because it weighs more, although it is older",
+            "because the evidence for it is stronger, although it is older",
         ),
     ],
     ids=["now and no longer", "since", "no longer", "no dates", "dates before words", "pinned", "older and weightier"],

@@ -86,7 +86,7 @@ def test_too_little_evidence_asks_a_person_where_the_facts_lean_to_it() -> None:
     assert ended(found) == {"oslo": "review"}
     assert (found.items[0].risk, found.items[0].evidence["reason"]) == (
         "high",
-        "The data do not say whether this predicate takes one object at a time.",
+        "The data do not show whether there can be only one of these at a time, or several.",
     )
     _, alone = propose(fact("oslo", 1, "Oslo"), fact("bergen", 50, "Bergen"), learnt=())
     assert alone.items == ()

@@ -71,6 +71,10 @@ def test_table_in_a_schema_of_somebody_else_is_connected_by_printed_grants(
             grants = re.findall(r"GRANT .*;", out)
             assert (code, err) == (2, "")
             assert 'GRANT USAGE ON SCHEMA "crm" TO slowwave_reader;' in grants
+            assert ("connect it again with --grant" in out, "--grant did not help" in out) == (not given, bool(given))
+        code, _, err = run("night", "ALL")
+        assert (code, "slowwave demo" in err) == (2, False)
+        assert "The store notes cannot be read: rights of slowwave_reader on its tables are missing." in err
         for statement in grants:
             admin.execute(statement.encode())
     code, out, _ = run("connect", "table", "--file", str(file))
@@ -160,6 +164,9 @@ def test_status_of_a_store_that_is_only_read_or_removed_names_what_was_found(
     assert run("night", "ALL")[0] == 0
     found = {one["namespace"]: one for one in json.loads(run("status", "--json")[1])}
     assert (found["notes-anna"]["word"], found["notes-anna"]["secrets"]) == ("secret found", 1)
+    listed = {one["namespace"]: one["read_only"] for one in json.loads(run("namespace", "list", "--json")[1])}
+    assert listed == {"notes-anna": True, "notes-ben": True}
+    assert json.loads(run("namespace", "show", "notes-ben", "--json")[1])["read_only"] is True
     assert found["notes-ben"]["word"] == "nothing to decide"
     shown = " ".join(run("status")[1].split())
     assert "notes-anna: 1 row with a secret, 1 change not planned. The store notes is connected to be read" in shown
@@ -174,9 +181,13 @@ def test_status_of_a_store_that_is_only_read_or_removed_names_what_was_found(
     ) == (2, True)
     seen = " ".join(run("night", "notes-anna", "--force")[1].split())
     assert "It would propose: redact_or_quarantine: " in seen
+    assert "is empty" not in seen
     assert "My card is" in seen.split("It would propose:")[1]
     assert "4539" not in seen
     run("connect", "write", "notes", "--grant")
+    assert "connect write" not in run("status")[1]
+    assert not json.loads(run("namespace", "show", "notes-ben", "--json")[1])["read_only"]
+    assert "since then: `slowwave night notes-anna` makes one." in run("status")[1]
     assert run("night", "notes-anna", "--force")[0] == 0
     (unfit,) = json.loads(run("status", "notes-anna", "--json")[1])
     assert (unfit["word"], unfit["not_planned"]) == ("secret found", 0)
@@ -209,12 +220,16 @@ def test_a_folder_is_connected_by_its_path(run: Run, tmp_path: Path, monkeypatch
     code, out, _ = run("doctor")
     assert (code, "Of the folder notes, 1 file is left out" in out, "\x1b" in out) == (0, True, False)
     assert run("connect", "folder", str(root / "a.md"))[0] == 2
+    assert run("connect", "write", "notes")[0] == 0
+    again = [run("connect", "folder", str(root))[1] for _ in range(2)]
+    assert ["slowwave connect write notes" in shown for shown in again] == [True, False]
     code, out, _ = run("night", "ALL")
     assert (code, "notes" in out) == (0, True)
     root.rename(tmp_path / "away")
     monkeypatch.setattr(session, "width_of", lambda _: 60)
     code, out, err = run("night", "ALL")
-    assert "is no folder" in " ".join(err.split())
+    assert " ".join(err.split()).count("is no folder") == 1
+    assert "notes: Its night was refused, see the note above." in " ".join(err.split())
     assert all(len(line) <= 60 for line in err.splitlines() if line.startswith(("Note", " ")))
     assert run("doctor")[0] == 1
     assert run("connect", "remove", "notes")[0] == 0

@@ -55,6 +55,14 @@ def test_help_sections_hold_about_thirty_commands() -> None:
     assert all(f"\n{section}:\n" in shown for section in {verb.section for verb in VERBS.values()})
 
 
+@pytest.mark.parametrize(("path", "group"), GROUPS[1:], ids=[" ".join(path) for path, _ in GROUPS[1:]])
+def test_help_of_a_group_lists_what_it_does_by_names_of_its_commands(path: tuple[str, ...], group: Any) -> None:
+    """A reader of "List, show and export" tries `export`."""
+    lists = re.findall(r"(?:^|; )(\w+(?:, \w+)* and \w+)\b", group.help)
+    named = {name.lower() for one in lists for name in re.split(", | and ", one)}
+    assert named <= set(group.commands), (path, named - set(group.commands))
+
+
 @pytest.mark.parametrize(("path", "group"), GROUPS, ids=[" ".join(path) or "slowwave" for path, _ in GROUPS])
 def test_help_of_a_group_has_one_whole_line_per_command(path: tuple[str, ...], group: Any) -> None:
     """At 80 columns each line is the first sentence of the command's own help, and no line is cut."""

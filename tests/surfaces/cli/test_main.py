@@ -111,6 +111,7 @@ def test_undo_takes_the_namespace_before_its_last_run(store: Store, run: Run) ->
         _, plan = write_a_plan(store, one)
         run("plans", "approve", one.slug, plan.plan_hash, "--by", "mara")
         run("apply", one.slug)
+    assert "slowwave undo [OPTIONS] [NAMESPACE] [TARGET]\n" in run("undo", "--help")[1]
     for wrong in ((world.slug, "last", "now"), ("nobody", "last")):
         assert run("undo", *wrong)[0] == 2
     done = json.loads(run("undo", world.slug, "last", "--json")[1])

@@ -38,6 +38,7 @@ def test_many_namespaces_are_told_on_one_page(store: Store, run: Run, monkeypatc
         name: sum(sum(d.values()) for d in n["items"].values()) for name, n in planned.items()
     }
     assert f"slowwave plans show {table[0][0]}" in out
+    assert lines[lines.index(f"  slowwave plans show {table[0][0]}") + 1] == "  slowwave review --by YOUR-NAME"
     shown = {row[0]: json.loads(run("plans", "show", row[0], "--json")[1])["plan_hash"] for row in table}
     carried = run("night", "ALL", "--force", "--ops", "resolve_conflicts")[1].splitlines()
     waits = {line.split()[0]: line.split()[3] for line in carried if line.startswith("mem0-")}

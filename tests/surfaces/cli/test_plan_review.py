@@ -120,7 +120,7 @@ def test_the_end_of_the_input_leaves_and_the_next_time_goes_on(answer: Answer, r
     answer("y")
     answer("y")
     assert [verdict for verdict, _ in drafted(review).values()] == ["yes", "yes"]
-    assert "1 yes" in answer("u", "q")
+    assert "1 same" in answer("u", "q")
     text = answer(*["s"] * len(review.asked))
     assert "No question is open." in text
 
@@ -224,6 +224,20 @@ def test_questions_beyond_those_of_a_night_are_asked_on_demand(
     assert "u r m / ? q >" in text
     assert "more wait" not in answered("q", every=True)
     assert len(json.loads(run("plans", "review", "acme", "--by", "mara", "--json")[1])["groups"][0]["items"]) == 4
+
+
+def test_question_that_nothing_decides_names_no_side_and_is_counted_by_its_answers(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows have the heads of the review page, and the answers are counted as on it."""
+    plan = captains(store, 0, ties=4)
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\n2\nb\nb\nq\n"))
+    text = run("plans", "review", "acme", "--by", "mara")[1]
+    assert len(re.findall("this one +the other one", text)) == 4
+    assert not re.search("stays +ends", text)
+    assert "0 yes, 0 no, 0 skipped, 2 both stay, 1 the other one, 1 this one, 0 open." in text
+    shown = run("why", "acme", plan.items[0].id)[1]
+    assert re.search("this one +the other one", shown)
 
 
 def test_when_nothing_is_open_the_last_answer_can_be_taken_back(answer: Answer, review: Review) -> None:

@@ -119,7 +119,7 @@ def test_runs_and_switches_refuse_unknown_names(store: Store, run: Run) -> None:
         (("switch", "lights", "off"), "slowwave switch apply off --by NAME"),
         (("namespace", "show", "nobody"), "There is no namespace 'nobody'"),
         (("undo",), "slowwave undo NAMESPACE last"),
-        (("undo", slug, "last", "now"), "is not one namespace followed by one run"),
+        (("undo", slug, "last", "now"), "unexpected extra argument"),
     ]:
         code, _, err = run(*arguments)
         assert (code, sentence in err) == (2, True), (arguments, err)

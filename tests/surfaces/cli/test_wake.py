@@ -14,7 +14,7 @@ def test_the_block_as_it_is_or_with_what_it_rests_on(store: Store, run: Run) -> 
     """As it is, for a prompt; or with what it rests on."""
     remember(store, "acme")
     code, out, _ = run("wake", "acme")
-    assert (code, "acme has no memory that the profile" in out) == (0, True)
+    assert (code, "acme has no memory that the profile" in out, "slowwave search acme" in out) == (0, True, True)
     put_document(store, "core/user.md", "Mara [bold]x[/].")
     assert run("wake", "acme")[:2] == (0, "## User\n\nMara [bold]x[/].\n")
     code, out, _ = run("wake", "acme", "--json", "--budget", "100")
