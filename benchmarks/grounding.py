@@ -29,7 +29,7 @@ from benchmarks.report import Part, put, show
 from slowwave.operations.conflicts.grounding import unsupported_memories
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, Vectors, arrow_schema
 from slowwave.store.tables import VECTORS
-from slowwave.text.agreement import Difference, Passage, Source
+from slowwave.text.agreement import Disagreement, MemorySource, SourcePassage
 from slowwave.text.dates import absolutize
 from slowwave.text.sentences import sentences
 from slowwave.text.words import CARDINALS, words_of
@@ -374,9 +374,9 @@ def _table(name: str, rows: Sequence[Mapping[str, object]]) -> pa.Table:
     return pa.Table.from_pylist([empty | dict(row) for row in rows], schema)
 
 
-def differences(turns: Sequence[Turn], given: Sequence[Case]) -> dict[int, Difference]:
+def differences(turns: Sequence[Turn], given: Sequence[Case]) -> dict[int, Disagreement]:
     """Map cases by number to the difference that is found; the turns of each person are a namespace."""
-    found: dict[int, Difference] = {}
+    found: dict[int, Disagreement] = {}
     for person in dict.fromkeys(turn.session.split()[0] for turn in turns):
         mine = [k for k, case in enumerate(given) if case.turns[0].session.split()[0] == person]
         of = snapshot_of([turn for turn in turns if turn.session.split()[0] == person], [given[k] for k in mine])
@@ -420,7 +420,7 @@ def _of_claims(path: Path) -> Part:
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         for claim, source in ((row["a"], row["b"]), (row["b"], row["a"])):
-            found = Source([Passage("", source)]).differs(claim)
+            found = MemorySource([SourcePassage("", source)]).differs(claim)
             counted[row["label"]][found.kind if found else ""] += 1
     rows = [
         [

@@ -1,4 +1,7 @@
-"""Decisions about which rows are the same: candidates, weights, vetoes and clusters become merges, questions or nothing."""
+"""Decisions about which rows are the same: candidates, weights, vetoes and clusters become merges, questions or nothing.
+
+Over 900 lines: the vetoes, the rules that ask and the clusters decide about the same scores of one pass.
+"""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ _ISO_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _FIGURE: Final = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
-class Passage(NamedTuple):
+class SourcePassage(NamedTuple):
     """A part of a source: a turn or a passage of a document.
 
     ``speaker`` is ``USER``, ``ASSISTANT``, a name, or empty. ``day`` is the day on which it was said or written.
@@ -148,7 +148,7 @@ class Passage(NamedTuple):
     day: date | None = None
 
 
-class Difference(NamedTuple):
+class Disagreement(NamedTuple):
     """A difference between a statement and its source.
 
     ``claimed`` and ``stated`` are the words that differ, ``sentence`` is that of the passage. ``corrected`` is the whole text with the
@@ -158,7 +158,7 @@ class Difference(NamedTuple):
     kind: Kind
     claimed: str
     stated: str
-    passage: Passage
+    passage: SourcePassage
     sentence: str
     corrected: str = ""
 
@@ -177,19 +177,19 @@ class _Holder(NamedTuple):
     kin: str = ""
 
 
-def introductions(passages: Sequence[Passage]) -> set[str]:
+def introductions(passages: Sequence[SourcePassage]) -> set[str]:
     """Return the folded given names by which the user of the passages introduces themself."""
     told = (s for p in passages if p.speaker == USER for s in sentences(p.text) if _INTRODUCES.search(s))
     return {fold(name.split()[0]) for s in told if (name := introduced(s))}
 
 
-class Source:
+class MemorySource:
     """The passages that a memory was derived from, in order, with an index of their sentences.
 
     ``users`` are the folded given names of the user that are known from elsewhere.
     """
 
-    def __init__(self, passages: Sequence[Passage], users: Collection[str] = ()) -> None:
+    def __init__(self, passages: Sequence[SourcePassage], users: Collection[str] = ()) -> None:
         self.passages = tuple(passages)
         self.users = {*users, *introductions(passages)}
         self.speakers = {fold(p.speaker) for p in passages if p.speaker} | self.users
@@ -205,7 +205,7 @@ class Source:
             for word in sentence.words:
                 self._having[word].append(n)
 
-    def differs(self, text: str, cited: Collection[str] | None = None) -> Difference | None:
+    def differs(self, text: str, cited: Collection[str] | None = None) -> Disagreement | None:
         """Return the first difference between a text and this source that no sentence of the source removes; None if there is none.
 
         ``cited`` are the ids of the passages that the text was derived from; the others can support a statement and not contradict it.
@@ -213,14 +213,14 @@ class Source:
         own = own_text(text)
         if len(own) > LONGEST:
             return None
-        found: list[Difference] = []
+        found: list[Disagreement] = []
         for _, clause, asks in all_clauses(own):
             if not asks:
                 found += self._of_clause(own, clause, cited)
         order = ("speaker", "negation", "date", "number", "mood")
         return min(found, key=lambda d: order.index(d.kind), default=None)
 
-    def _of_clause(self, text: str, clause: str, cited: Collection[str] | None) -> Iterator[Difference]:
+    def _of_clause(self, text: str, clause: str, cited: Collection[str] | None) -> Iterator[Disagreement]:
         subject = _SUBJECT.match(clause)
         name = fold(subject["name"] or "") if subject else ""
         words = _content(clause, self.speakers | {name} if is_given(name) else self.speakers)
@@ -236,7 +236,7 @@ class Source:
         near = sorted((n for n, share in shared.items() if share >= SUPPORTS), key=lambda n: (-shared[n], n))[:_MOST]
         if not near or shared[near[0]] < SHARE:
             return
-        differences: list[list[Difference]] = []
+        differences: list[list[Disagreement]] = []
         for n in near:
             found = list(self._compared(text, clause, words, self._sentences[n]))
             if not found:
@@ -248,11 +248,11 @@ class Source:
         if best and len({d.kind for d in best}) == 1:
             yield best[0]
 
-    def _compared(self, text: str, clause: str, words: frozenset[str], sentence: _Sentence) -> Iterator[Difference]:
+    def _compared(self, text: str, clause: str, words: frozenset[str], sentence: _Sentence) -> Iterator[Disagreement]:
         passage = self.passages[sentence.passage]
 
-        def differs(kind: Kind, claimed: str, stated: str, corrected: str = "") -> Difference:
-            return Difference(kind, claimed, stated, passage, sentence.text, corrected)
+        def differs(kind: Kind, claimed: str, stated: str, corrected: str = "") -> Disagreement:
+            return Disagreement(kind, claimed, stated, passage, sentence.text, corrected)
 
         for claimed, stated, corrected in self._dates(text, clause, sentence, passage):
             yield differs("date", claimed, stated, corrected)
@@ -307,7 +307,9 @@ class Source:
             found.append(tuple(sorted(days)))
         return tuple(found)
 
-    def _dates(self, text: str, clause: str, sentence: _Sentence, passage: Passage) -> Iterator[tuple[str, str, str]]:
+    def _dates(
+        self, text: str, clause: str, sentence: _Sentence, passage: SourcePassage
+    ) -> Iterator[tuple[str, str, str]]:
         places = date_places(clause)
         for start, end, value in places:
             if clause[end:].startswith(("'s", "’s")) or any(
@@ -460,7 +462,7 @@ def _described(holder: _Holder) -> str:
     return f"{who}'s {holder.kin}" if holder.kin else who
 
 
-def _may_suggest(passage: Passage, part: str) -> bool:
+def _may_suggest(passage: SourcePassage, part: str) -> bool:
     return passage.speaker == ASSISTANT and _SUGGESTS.search(part) is not None
 
 

@@ -7,14 +7,14 @@ from datetime import date
 
 import pytest
 
-from slowwave.text.agreement import LONGEST, Difference, Passage, Source
+from slowwave.text.agreement import LONGEST, Disagreement, MemorySource, SourcePassage
 from slowwave.text.turns import ASSISTANT, USER
 
 DAY = date(2026, 5, 4)
 
 
-def source(*turns: tuple[str, str]) -> Source:
-    return Source([Passage(str(n), text, speaker, DAY) for n, (speaker, text) in enumerate(turns)])
+def source(*turns: tuple[str, str]) -> MemorySource:
+    return MemorySource([SourcePassage(str(n), text, speaker, DAY) for n, (speaker, text) in enumerate(turns)])
 
 
 def told(text: str, *turns: tuple[str, str]) -> tuple[str, str, str, str] | None:
@@ -129,9 +129,9 @@ def test_statement_that_no_sentence_resembles_is_not_judged() -> None:
 
 def test_name_by_which_the_user_is_introduced_is_the_user() -> None:
     """The name may be known from another conversation."""
-    turn = Passage("1", "My brother loves liquorice.", USER, DAY)
-    assert Source([turn]).differs("Emily loves liquorice.") is None
-    found = Source([turn], users={"emily"}).differs("Emily loves liquorice.")
+    turn = SourcePassage("1", "My brother loves liquorice.", USER, DAY)
+    assert MemorySource([turn]).differs("Emily loves liquorice.") is None
+    found = MemorySource([turn], users={"emily"}).differs("Emily loves liquorice.")
     assert found
     assert (found.kind, found.stated) == ("speaker", "user's brother")
 
@@ -143,7 +143,7 @@ def test_passage_that_is_not_cited_supports_and_does_not_contradict() -> None:
     assert of.differs("The user eats mussels.", {"0"}) is None
     assert of.differs("The user eats mussels on Fridays.", {"2"}) is None
     alone = source((USER, "I never eat mussels."), (ASSISTANT, "I will remember that."))
-    assert isinstance(alone.differs("The user eats mussels.", {"0"}), Difference)
+    assert isinstance(alone.differs("The user eats mussels.", {"0"}), Disagreement)
     assert alone.differs("The user eats mussels.", {"1"}) is None
 
 

@@ -27,7 +27,7 @@ from slowwave.plans.questions import SAID
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.rows import KINDS, is_held_back, named_sources
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.text.agreement import LONGEST, Difference, Passage, Source, introductions
+from slowwave.text.agreement import LONGEST, Disagreement, MemorySource, SourcePassage, introductions
 from slowwave.text.quotation import quote, quote_change
 from slowwave.text.subjects import PROGRAMS
 from slowwave.text.turns import ASSISTANT, USER, session_turns
@@ -48,7 +48,7 @@ class _Link(NamedTuple):
     cited: frozenset[str] | None
 
 
-def unsupported_memories(snapshot: Snapshot) -> dict[str, Difference]:
+def unsupported_memories(snapshot: Snapshot) -> dict[str, Disagreement]:
     """Map each active memory that differs from its source to the difference, in id order.
 
     Needs the tables memories, memory_versions, chunks and documents. Cost: a pass over memories and chunks, and 50 µs for each sentence of
@@ -58,7 +58,7 @@ def unsupported_memories(snapshot: Snapshot) -> dict[str, Difference]:
     return snapshot.answers.find_once("unsupported memories", given, snapshot.taken_at, lambda: _find(snapshot))
 
 
-def _find(snapshot: Snapshot) -> dict[str, Difference]:
+def _find(snapshot: Snapshot) -> dict[str, Disagreement]:
     memories = active_memories(snapshot)
     short = pc.less_equal(pc.utf8_length(memories["text"]), 2 * LONGEST)
     derived = memories.filter(pc.and_(short, pc.invert(_is_in(memories["kind"], (*KINDS, *_GENERATED)))))
@@ -78,13 +78,13 @@ def _find(snapshot: Snapshot) -> dict[str, Difference]:
     links = _links(snapshot, derived, turns, passages, chunks.filter(of_notes)["id"])
     names = introductions([p for d in {d for link in links.values() for d in link.documents} for p in passages[d]])
     users = names if len(names) == 1 else ()
-    sources: dict[tuple[str, ...], Source] = {}
-    found: dict[str, Difference] = {}
+    sources: dict[tuple[str, ...], MemorySource] = {}
+    found: dict[str, Disagreement] = {}
     texts = dict(zip(derived["id"].to_pylist(), derived["text"].to_pylist(), strict=True))
     for id_, link in sorted(links.items()):
         source = sources.get(link.documents)
         if source is None:
-            source = Source([p for document in link.documents for p in passages[document]], users)
+            source = MemorySource([p for document in link.documents for p in passages[document]], users)
             sources[link.documents] = source
         if (differs := source.differs(texts[id_], link.cited)) is not None:
             found[id_] = differs
@@ -95,7 +95,7 @@ def _is_in(column: pa.ChunkedArray, values: Sequence[str]) -> pa.ChunkedArray:
     return pc.is_in(column, value_set=pa.array(sorted(values), column.type))
 
 
-def _passages(snapshot: Snapshot, chunks: pa.Table, turns: pa.Table) -> dict[str, tuple[Passage, ...]]:
+def _passages(snapshot: Snapshot, chunks: pa.Table, turns: pa.Table) -> dict[str, tuple[SourcePassage, ...]]:
     """Map each document to its passages in order; it has none if it is retired, or if nothing replaced a passage that is retired."""
     spoken = turns.filter(pc.is_in(turns["external_id"], value_set=pc.drop_null(chunks["own"].combine_chunks())))
     said = {r["external_id"]: r for r in spoken.select(("external_id", "author", "valid_from")).to_pylist()}
@@ -105,7 +105,7 @@ def _passages(snapshot: Snapshot, chunks: pa.Table, turns: pa.Table) -> dict[str
     by_document: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows.sort_by([("document_id", "ascending"), ("ordinal", "ascending"), ("id", "ascending")]).to_pylist():
         by_document[row["document_id"]].append(row)
-    found: dict[str, tuple[Passage, ...]] = {}
+    found: dict[str, tuple[SourcePassage, ...]] = {}
     for document, of in by_document.items():
         now = [r for r in of if r["invalidated_at"] is None]
         gone = {r["own"] for r in of} - {r["own"] for r in now}
@@ -115,25 +115,25 @@ def _passages(snapshot: Snapshot, chunks: pa.Table, turns: pa.Table) -> dict[str
     return found
 
 
-def _spoken(row: Mapping[str, Any], turn: Mapping[str, Any] | None, day: datetime | None) -> Sequence[Passage]:
+def _spoken(row: Mapping[str, Any], turn: Mapping[str, Any] | None, day: datetime | None) -> Sequence[SourcePassage]:
     """Return the parts of a passage by speaker; a turn is one, and a page of a session has one for each turn."""
     if turn is not None:
         author = str(row["speaker"] or turn["author"] or "")
         low = author.casefold()
         speaker = USER if low in _USERS else ASSISTANT if low in PROGRAMS else author
         at = turn["valid_from"] or day
-        return (Passage(row["id"], row["content"], speaker, at.date() if at else None),)
+        return (SourcePassage(row["id"], row["content"], speaker, at.date() if at else None),)
     parts = [] if row["speaker"] else session_turns(row["content"])
     if not any(part.speaker for part in parts):
-        return (Passage(row["id"], row["content"], row["speaker"] or "", day.date() if day else None),)
-    return [Passage(row["id"], p.text, p.speaker, at.date() if (at := p.at or day) else None) for p in parts]
+        return (SourcePassage(row["id"], row["content"], row["speaker"] or "", day.date() if day else None),)
+    return [SourcePassage(row["id"], p.text, p.speaker, at.date() if (at := p.at or day) else None) for p in parts]
 
 
 def _links(
     snapshot: Snapshot,
     derived: pa.Table,
     turns: pa.Table,
-    passages: Mapping[str, Sequence[Passage]],
+    passages: Mapping[str, Sequence[SourcePassage]],
     own: pa.ChunkedArray,
 ) -> dict[str, _Link]:
     """Map each derived memory whose source is complete to that source; ``own`` are the chunks with the texts of notes themselves."""
@@ -214,7 +214,7 @@ def ask_about_sources(inputs: Inputs, left_out: Collection[str]) -> list[Item]:
     return items
 
 
-def _evidence(one: Difference, text: str) -> dict[str, object]:
+def _evidence(one: Disagreement, text: str) -> dict[str, object]:
     """Return the texts, the sentence of the source with its speaker and day, and how they differ."""
     who = _named(one.passage.speaker) if one.passage.speaker else "a passage"
     day = f" of {one.passage.day.isoformat()}" if one.passage.day else ""
@@ -230,7 +230,7 @@ def _evidence(one: Difference, text: str) -> dict[str, object]:
     return found | {"before": before, "after": after}
 
 
-def _difference(one: Difference) -> str:
+def _difference(one: Disagreement) -> str:
     """Return the clause that states how the source differs."""
     claimed, stated = _named(one.claimed), _named(one.stated)
     match one.kind:

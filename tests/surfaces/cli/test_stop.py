@@ -29,7 +29,7 @@ sys.stdout.write('.'); sys.stdout.flush(); signal.pause()
 PARENT = """
 import signal, subprocess, sys
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
-ignores = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN if {stubborn} else signal.SIG_DFL); time.sleep(60)"
+ignores = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN if {stubborn} else signal.SIG_DFL); signal.pause()"
 starts = "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', sys.argv[1]]); print(p.pid, flush=True); p.wait()"
 child = subprocess.Popen([sys.executable, "-c", starts, ignores], stdout=subprocess.PIPE)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
