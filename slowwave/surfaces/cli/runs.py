@@ -23,6 +23,7 @@ from slowwave.surfaces.cli.session import (
     Wait,
     err,
     interruptible,
+    one_line,
     open_store,
     program,
     progress,
@@ -256,6 +257,16 @@ def _announce(about: Undoing) -> None:
     )
 
 
+_APPLIED: Final = "SELECT DISTINCT item_id FROM night.journal WHERE run_id = %s"
+_APPROVED_BY: Final = (
+    "SELECT a.approver FROM night.runs r JOIN night.approvals a ON a.id = r.approval_id WHERE r.id = %s"
+)
+_SHOWN: Final = 20
+"""Items of an apply run that are listed."""
+
+_LONGEST: Final = 300
+
+
 def show_runs(namespace: str, limit: int, *, offset: int = 0, json: bool) -> None:
     """Print the runs of a namespace, the newest first."""
     from slowwave.surfaces.api.dreams import dream_history, token_savings
@@ -330,6 +341,32 @@ def show(
         for name, value in (shown.to_json() | {"state": became}).items():
             if name != "deep" or value:
                 say(f"{name}: {value}")
+        if shown.mode == "apply" and shown.plan_hash:
+            _show_applied(store, shown)
+
+
+def _show_applied(store: Store, run: DreamStatus) -> None:
+    """Print what an apply run changed, each item in its sentence, and who approved it."""
+    from slowwave.plans.ledger import read_plan
+    from slowwave.plans.show import called, named_rows, read_names
+
+    with store.connect("reader") as connection:
+        ids = {str(item) for (item,) in connection.execute(_APPLIED, (run.run_id,))}
+        by = connection.execute(_APPROVED_BY, (run.run_id,)).fetchone()
+        plan = read_plan(connection, run.plan_hash)
+        items = [stored for stored in plan.items if stored.id in ids]
+        names = read_names(connection, named_rows(s.item for s in items[:_SHOWN]), plan.header.namespace_id)
+    if not items:
+        return
+    say(
+        f"It changed {counted(len(items), 'item')} of plan {run.plan_hash[:12]}{f', approved by {by[0]}' if by else ''}:"
+    )
+    for stored in items[:_SHOWN]:
+        undone = " (undone since)" if stored.status == "undone" else ""
+        say(f"{one_line(called(stored.item, names, stored.status), _LONGEST)}{undone}", indent=2)
+    if len(items) > _SHOWN:
+        say(f"… and {len(items) - _SHOWN:,} more", indent=2)
+    suggest("Row by row", f"{program()} plans diff {argument(run.namespace)} {run.plan_hash[:12]}")
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,13 @@ def test_undo_of_items_operation_and_run_restores_the_digest(store: Store, run: 
     assert "4 applied" in run("runs", "list", slug, "--limit", "1")[1]
     status = read(run, "runs", "show", "last")
     assert (status["run_id"], status["items_done"], status["stuck"]) == (applied["run_id"], 4, False)
+    shown = run("runs", "show", "last")[1]
+    assert re.search(r"It changed 4 items of plan [0-9a-f]{12}, approved by \w+:\n", shown)
+    assert len(re.findall(r"^  \S.*", shown.partition("It changed")[2].partition("Row by row")[0], re.MULTILINE)) == 4
+    assert f"slowwave plans diff {slug} {applied['plan_hash'][:12]}" in shown
     ((item,),) = ask(store, "SELECT min(item_id::text) FROM night.journal")
     assert read(run, "undo", str(item))["items"] == [item]
+    assert run("runs", "show", applied["run_id"])[1].count("(undone since)") == 1
     code, out, _ = run("undo", "last", "--operation", OPS)
     assert (code, "undid 3 items" in out) == (0, True)
     code, out, _ = run("undo", applied["run_id"])
