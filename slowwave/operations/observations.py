@@ -1,9 +1,10 @@
 """Repeated observations: the same statement, recorded on several days, becomes one question with its number and its days.
 
 "Backup failed." on twelve days is twelve events, and a merge would lose how often it happened. The observations have kind, scope, subject,
-author and audience in common, and the same words and figures. If a memory that shares these columns contradicts them between the first and
-the last day ("Backup succeeded.", "Ran 7 km." among "Ran 5 km."), the state has changed in between, and they are not folded. Observations
-within the window in which events count as copies are none. An earlier fold of the same words takes part with its number.
+author and audience in common, and the same words and figures. If a memory that shares these columns contradicts them ("Backup succeeded.",
+"Ran 7 km." beside "Ran 5 km."), the state has changed, and they are not folded, whenever that was: a merge of the contradicting memories may
+move their day, and a night must not find more to fold than the one before. Observations within the window in which events count as copies
+are none. An earlier fold of the same words takes part with its number.
 ``dedupe_memories`` proposes the folds and merges none of their members.
 """
 
@@ -77,7 +78,7 @@ class Fold:
 def fold_observations(inputs: Inputs, operation: str) -> tuple[list[Item], frozenset[str]]:
     """Return a question for each group of repeated observations, and the ids of their members.
 
-    Cost: a pass over the memories, and for each group a comparison with at most ``CROWD`` memories recorded in between.
+    Cost: a pass over the memories, and for each group one over those of its block and a comparison with at most ``CROWD`` of them.
     """
     snapshot = english_only(inputs.snapshot)
     pool = candidates(snapshot, inputs.settings, {})
@@ -151,13 +152,11 @@ def _is_observation(table: pa.Table, place: int, text: str, day: date) -> bool:
 
 
 def _changes(pool: Pool, texts: Sequence[str], places: Sequence[int], group: Ints) -> bool:
-    """Return whether a memory of the block contradicts the observations between the first and the last of them."""
-    when = pool.when[places]
-    between = (pool.block == pool.block[places[0]]) & (pool.when >= when.min()) & (pool.when <= when.max())
-    between &= group != group[places[0]]
+    """Return whether a memory of the block contradicts the observations."""
+    beside = (pool.block == pool.block[places[0]]) & (group != group[places[0]])
     text = texts[places[0]]
     own = stems(text)
-    others = dict.fromkeys(texts[k] for k in np.flatnonzero(between).tolist() if len(texts[k]) <= 2 * LONGEST)
+    others = dict.fromkeys(texts[k] for k in np.flatnonzero(beside).tolist() if len(texts[k]) <= 2 * LONGEST)
     near = [other for other in others if len(own - stems(other)) <= 1 and len(stems(other) - own) <= _BESIDE][:CROWD]
     found = zip(near, find([(text, other) for other in near]), strict=True)
     return any(kind is not None and (kind != "object" or _is_of_subject(text, other)) for other, kind in found)

@@ -42,7 +42,7 @@ class Vectors:
 
     def rows_of(self, ids: pa.Array) -> np.ndarray:
         """Return the row numbers of ``ids`` in ``matrix`` (int64, -1 for an id without a vector)."""
-        found = pc.index_in(ids, value_set=self.ids)
+        found = pc.index_in(ids, value_set=self.ids.cast(ids.type))
         return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
