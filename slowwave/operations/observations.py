@@ -1,11 +1,11 @@
 """Repeated observations: the same statement, recorded on several days, becomes one question with its number and its days.
 
-"Backup failed." on twelve days is twelve events, and a merge would lose how often it happened. The observations have kind, scope, subject,
-author and audience in common, and the same words and figures. If a memory that shares these columns contradicts them ("Backup
-succeeded.", "Ran 7 km." beside "Ran 5 km."), the state has changed, and they are not folded. The day of that does not count: a merge of the contradicting
-memories may move it, and the next night would fold. Observations within the window in which events count as copies are none. An earlier
-fold of the same words takes part with its number.
-``dedupe_memories`` proposes the folds and merges none of their members.
+"Backup failed." on twelve days is twelve events, and a merge would lose how often it happened. The observations have kind, scope,
+subject, author and audience in common, and the same words and figures. If a memory that shares these columns contradicts them ("Backup
+succeeded.", "Ran 7 km." beside "Ran 5 km."), the state has changed, and they are not folded. The day of that does not count: a merge of
+the contradicting memories may move it, and the next night would fold. Observations within the window in which events count as copies
+are none. An earlier fold of the same words takes part with its number. ``dedupe_memories`` proposes the folds and merges none of their
+members.
 """
 
 from __future__ import annotations
