@@ -30,7 +30,6 @@ from slowwave.surfaces.cli.session import (
     has_review_packages,
     open_store,
     out,
-    own_name,
     say,
     show_json,
     show_table,
@@ -320,10 +319,7 @@ def review(
     by: Annotated[
         str,
         typer.Option(
-            "--by",
-            metavar="NAME",
-            help="Your name; it is recorded with drafts and approvals. Not behind a proxy.",
-            callback=own_name,
+            "--by", metavar="NAME", help="Your name; it is recorded with drafts and approvals. Not behind a proxy."
         ),
     ] = "",
     port: Annotated[

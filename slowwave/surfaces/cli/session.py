@@ -231,19 +231,7 @@ NamedPlan = Annotated[
         show_default=False,
     ),
 ]
-
-
-def own_name(name: str) -> str:
-    """Return the name that somebody gave; refuse the placeholder of printed commands, which would be recorded as theirs."""
-    if name == APPROVER:
-        raise Refused(f"{APPROVER} stands for your name: write your own after --by. Nothing was done.")
-    return name
-
-
-By = Annotated[
-    str,
-    typer.Option("--by", metavar="NAME", help="Your name; it is recorded with the decision.", callback=own_name),
-]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Your name; it is recorded with the decision.")]
 Note = Annotated[str, typer.Option("--note", help="Reason, recorded with the decision.")]
 Reason = Annotated[str, typer.Option("--reason", help="Reason, recorded with the decision.")]
 Items = Annotated[str | None, typer.Option("--items", help="Item ids, or their first characters, separated by commas.")]
