@@ -83,13 +83,15 @@ def fold_observations(inputs: Inputs, operation: str) -> tuple[list[Item], froze
     snapshot = english_only(inputs.snapshot)
     pool = candidates(snapshot, inputs.settings, {})
     window = inputs.settings.options("dedupe_memories", DedupeMemoriesOptions).events_window_days
-    folds = list(_folds(pool, inputs.settings.dates_zone, window)) if len(pool.table) else []
+    merged = frozenset(pc.drop_null(inputs.snapshot.table("memories")["merged_into"]).to_pylist())
+    folds = list(_folds(pool, inputs.settings.dates_zone, window, merged)) if len(pool.table) else []
     items = summary_items(inputs, operation, pool, [_summary(pool, fold) for fold in folds])
     members = frozenset(id_ for fold in folds for id_ in pool.table["id"].take(pa.array(fold.places)).to_pylist())
     return [_item(item, fold) for item, fold in zip(items, folds, strict=True)], members
 
 
-def _folds(pool: Pool, zone: str, window: int) -> Iterator[Fold]:
+def _folds(pool: Pool, zone: str, window: int, merged: frozenset[str]) -> Iterator[Fold]:
+    """Yield the folds. A group with a row that others were ``merged`` into has none: it begins on the day of the earliest of them."""
     table = pool.table
     earlier = {k: found for k in np.flatnonzero(pool.summary).tolist() if (found := _earlier(table, k))}
     courtesies = among(table["kind"], TURNS) & among(table["author"], PROGRAMS)
@@ -103,6 +105,8 @@ def _folds(pool: Pool, zone: str, window: int) -> Iterator[Fold]:
     taking_part[list(earlier)] = True
     for places in _groups(group, taking_part, FEWEST):
         rows = [k for k in places if k not in earlier]
+        if any(table["id"][k].as_py() in merged for k in rows):
+            continue
         days = sorted({local_day(_instant(pool.when[k]), zone) for k in rows})
         if len(days) < FEWEST or (days[-1] - days[0]).days <= window:
             continue  # copies of one event
@@ -111,7 +115,7 @@ def _folds(pool: Pool, zone: str, window: int) -> Iterator[Fold]:
         before = [earlier[k] for k in places if k in earlier]
         first = min([days[0], *(date.fromisoformat(str(e["first"])) for e in before)])
         last = max([days[-1], *(date.fromisoformat(str(e["last"])) for e in before)])
-        if _changes(pool, texts, places, group):
+        if _changes(pool, texts, places, group, merged):
             continue
         times = len(rows) + sum(int(str(e["times"])) for e in before)
         yield Fold(
@@ -151,13 +155,16 @@ def _is_observation(table: pa.Table, place: int, text: str, day: date) -> bool:
     )
 
 
-def _changes(pool: Pool, texts: Sequence[str], places: Sequence[int], group: Ints) -> bool:
-    """Return whether a memory of the block contradicts the observations."""
+def _changes(pool: Pool, texts: Sequence[str], places: Sequence[int], group: Ints, merged: frozenset[str]) -> bool:
+    """Return whether a memory of the block contradicts the observations, or one like them took others in, of which one may have done so."""
     beside = (pool.block == pool.block[places[0]]) & (group != group[places[0]])
     text = texts[places[0]]
     own = stems(text)
-    others = dict.fromkeys(texts[k] for k in np.flatnonzero(beside).tolist() if len(texts[k]) <= 2 * LONGEST)
-    near = [other for other in others if len(own - stems(other)) <= 1 and len(stems(other) - own) <= _BESIDE][:CROWD]
+    rows = [k for k in np.flatnonzero(beside).tolist() if len(texts[k]) <= 2 * LONGEST]
+    alike = {t for t in {texts[k] for k in rows} if len(own - stems(t)) <= 1 and len(stems(t) - own) <= _BESIDE}
+    if any(pool.table["id"][k].as_py() in merged for k in rows if texts[k] in alike):
+        return True
+    near = sorted(alike)[:CROWD]
     found = zip(near, find([(text, other) for other in near]), strict=True)
     return any(kind is not None and (kind != "object" or _is_of_subject(text, other)) for other, kind in found)
 
