@@ -11,6 +11,7 @@ members.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -19,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from slowwave.operations import Inputs
 from slowwave.operations.conflicts.rows import CROWD, among, codes, pack
@@ -38,6 +40,8 @@ from slowwave.text.small_talk import is_small_talk
 from slowwave.text.specifics import specifics
 from slowwave.text.subjects import PROGRAMS
 from slowwave.text.tokens import count
+
+Flags = NDArray[np.bool_]
 
 FEWEST: Final = 3
 """Days on which the same was recorded from which the observations are folded."""
@@ -66,6 +70,11 @@ class Fold:
     first: date
     last: date
 
+    def figures(self) -> dict[str, object]:
+        """Return number and days, as evidence and attribute of the memory that stands for all."""
+        days = {"days": self.days, "first": self.first.isoformat(), "last": self.last.isoformat()}
+        return {"times": self.times, **days}
+
     def sentence(self) -> str:
         """Return the text that stands for all: "Backup failed (12 times on 11 days between 2026-01-03 and 2026-03-20)."."""
         body = self.text.rstrip()
@@ -78,20 +87,25 @@ class Fold:
 def fold_observations(inputs: Inputs, operation: str) -> tuple[list[Item], frozenset[str]]:
     """Return a question for each group of repeated observations, and the ids of their members.
 
-    Cost: a pass over the memories, and for each group one over those of its block and a comparison with at most ``CROWD`` of them.
+    Cost: a pass over the memories and their words, and for each group a comparison with at most ``CROWD`` memories that share words.
     """
     snapshot = english_only(inputs.snapshot)
     pool = candidates(snapshot, inputs.settings, {})
     window = inputs.settings.options("dedupe_memories", DedupeMemoriesOptions).events_window_days
-    merged = frozenset(pc.drop_null(inputs.snapshot.table("memories")["merged_into"]).to_pylist())
-    folds = list(_folds(pool, inputs.settings.dates_zone, window, merged)) if len(pool.table) else []
+    merged = pc.drop_null(inputs.snapshot.table("memories")["merged_into"].combine_chunks())
+    took_in = pc.is_in(pool.table["id"], value_set=merged.cast(pa.string())).to_numpy(zero_copy_only=False)
+    folds = list(_folds(pool, inputs.settings.dates_zone, window, took_in)) if len(pool.table) else []
     items = summary_items(inputs, operation, pool, [_summary(pool, fold) for fold in folds])
     members = frozenset(id_ for fold in folds for id_ in pool.table["id"].take(pa.array(fold.places)).to_pylist())
     return [_item(item, fold) for item, fold in zip(items, folds, strict=True)], members
 
 
-def _folds(pool: Pool, zone: str, window: int, merged: frozenset[str]) -> Iterator[Fold]:
-    """Yield the folds. A group with a row that others were ``merged`` into has none: it begins on the day of the earliest of them."""
+def _folds(pool: Pool, zone: str, window: int, took_in: Flags) -> Iterator[Fold]:
+    """Yield the folds.
+
+    Rows that others were merged into (``took_in``) fold with none: they begin on the day of the earliest of these, and no longer state
+    what one of these may have contradicted.
+    """
     table = pool.table
     earlier = {k: found for k in np.flatnonzero(pool.summary).tolist() if (found := _earlier(table, k))}
     courtesies = among(table["kind"], TURNS) & among(table["author"], PROGRAMS)
@@ -103,9 +117,10 @@ def _folds(pool: Pool, zone: str, window: int, merged: frozenset[str]) -> Iterat
     group = pack(pool.block, codes(keys(pa.array(texts, pa.large_string())))[0])
     taking_part = observed & short
     taking_part[list(earlier)] = True
+    words = _Words(pool.block, group, texts, took_in)
     for places in _groups(group, taking_part, FEWEST):
         rows = [k for k in places if k not in earlier]
-        if any(table["id"][k].as_py() in merged for k in rows):
+        if took_in[rows].any():
             continue
         days = sorted({local_day(_instant(pool.when[k]), zone) for k in rows})
         if len(days) < FEWEST or (days[-1] - days[0]).days <= window:
@@ -115,7 +130,7 @@ def _folds(pool: Pool, zone: str, window: int, merged: frozenset[str]) -> Iterat
         before = [earlier[k] for k in places if k in earlier]
         first = min([days[0], *(date.fromisoformat(str(e["first"])) for e in before)])
         last = max([days[-1], *(date.fromisoformat(str(e["last"])) for e in before)])
-        if _changes(pool, texts, places, group, merged):
+        if words.contradict(rows[0]):
             continue
         times = len(rows) + sum(int(str(e["times"])) for e in before)
         yield Fold(
@@ -155,18 +170,44 @@ def _is_observation(table: pa.Table, place: int, text: str, day: date) -> bool:
     )
 
 
-def _changes(pool: Pool, texts: Sequence[str], places: Sequence[int], group: Ints, merged: frozenset[str]) -> bool:
-    """Return whether a memory of the block contradicts the observations, or one like them took others in, of which one may have done so."""
-    beside = (pool.block == pool.block[places[0]]) & (group != group[places[0]])
-    text = texts[places[0]]
-    own = stems(text)
-    rows = [k for k in np.flatnonzero(beside).tolist() if len(texts[k]) <= 2 * LONGEST]
-    alike = {t for t in {texts[k] for k in rows} if len(own - stems(t)) <= 1 and len(stems(t) - own) <= _BESIDE}
-    if any(pool.table["id"][k].as_py() in merged for k in rows if texts[k] in alike):
-        return True
-    near = sorted(alike)[:CROWD]
-    found = zip(near, find([(text, other) for other in near]), strict=True)
-    return any(kind is not None and (kind != "object" or _is_of_subject(text, other)) for other, kind in found)
+class _Words:
+    """The texts of each block by their stems, read when the first group of the block asks.
+
+    ``group`` distinguishes the texts of a block. Cost of a question: the texts that have one of its two rarest words.
+    """
+
+    def __init__(self, block: Ints, group: Ints, texts: Sequence[str], took_in: Flags) -> None:
+        self._block, self._group, self._texts = block, group, texts
+        self._merged = frozenset(group[took_in].tolist())
+        self._known: dict[int, dict[str, list[int]]] = {}
+
+    def contradict(self, place: int) -> bool:
+        """Return whether a memory of the block contradicts the one at a place, or one like it took others in, of which one may have."""
+        text, own = self._texts[place], stems(self._texts[place])
+        known = self._of_block(int(self._block[place]))
+        # a text like it lacks at most one of its words, so it has one of the two rarest
+        rarest = sorted(own, key=lambda word: (len(known.get(word, ())), word))[:2]
+        alike: list[str] = []
+        for k in sorted({k for word in rarest for k in known.get(word, ()) if self._group[k] != self._group[place]}):
+            other = stems(self._texts[k])
+            if len(own - other) <= 1 and len(other - own) <= _BESIDE:
+                if self._group[k] in self._merged:
+                    return True
+                alike.append(self._texts[k])
+        near = sorted(alike)[:CROWD]
+        found = zip(near, find([(text, other) for other in near]), strict=True)
+        return any(kind is not None and (kind != "object" or _is_of_subject(text, other)) for other, kind in found)
+
+    def _of_block(self, block: int) -> dict[str, list[int]]:
+        known = self._known.get(block)
+        if known is None:
+            known = self._known[block] = defaultdict(list)
+            rows = np.flatnonzero(self._block == block)
+            first: list[int] = rows[np.unique(self._group[rows], return_index=True)[1]].tolist()
+            for k in first:
+                for word in stems(self._texts[k]) if len(self._texts[k]) <= 2 * LONGEST else ():
+                    known[word].append(k)
+        return known
 
 
 def _is_of_subject(text: str, other: str) -> bool:
@@ -178,15 +219,7 @@ def _is_of_subject(text: str, other: str) -> bool:
 def _summary(pool: Pool, fold: Fold) -> FoundSummary:
     ids = pool.table["id"].take(pa.array(fold.places)).to_pylist()
     text = fold.sentence()
-    marks = {
-        OCCURRENCES: {
-            "text": fold.text,
-            "times": fold.times,
-            "days": fold.days,
-            "first": fold.first.isoformat(),
-            "last": fold.last.isoformat(),
-        }
-    }
+    marks = {OCCURRENCES: {"text": fold.text, **fold.figures()}}
     before = int(pool.tokens[list(fold.places)].sum())
     return FoundSummary(fold.places, (), SummaryText(text, tuple(ids), ()), before, count(text), marks)
 
@@ -194,12 +227,7 @@ def _summary(pool: Pool, fold: Fold) -> FoundSummary:
 def _item(item: Item, fold: Fold) -> Item:
     evidence = {
         **item.evidence,
-        "observations": {
-            "times": fold.times,
-            "days": fold.days,
-            "first": fold.first.isoformat(),
-            "last": fold.last.isoformat(),
-        },
+        "observations": fold.figures(),
         "reason": f"{fold.times:,} observations of the same form were recorded on {fold.days:,} days between {fold.first} and {fold.last}.",
     }
     return replace(item, decision=Decision.REVIEW, risk="high", evidence=evidence)
