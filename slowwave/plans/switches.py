@@ -102,7 +102,7 @@ def refuse_unwritable(connection: Connection, namespace: str) -> str:
 
 def switch_apply(store: Store, *, on: bool, by: str, note: str = "") -> Switch:
     """Allow apply and undo, or stop them in every process before their next batch."""
-    from slowwave.plans.gate import APPROVER
+    from slowwave.plans.gate import APPROVER  # with the probes, which a status does not need
 
     if not APPROVER.fullmatch(by):
         raise Refused(

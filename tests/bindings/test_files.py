@@ -45,6 +45,19 @@ def test_a_store_is_one_short_file(name: str) -> None:
     assert all(known.tables.keys() == binding.tables.keys() for known in binding.known)
 
 
+def test_store_of_langgraph_without_an_index_is_the_other_without_its_vectors() -> None:
+    """Two files of one store: what a new version changes has to be changed in both."""
+    whole, plain = (tomllib.loads(built_in_text(name)) for name in ("langgraph", "langgraph_plain"))
+    del whole["tables"]["vectors"], whole["parameters"]["field"]
+    for name in ("derived", "cascades"):
+        del whole["tables"]["memories"][name]
+    for known in whole["known"]:
+        del known["tables"]["vectors"]
+    for name in ("store", "title"):
+        del whole[name], plain[name]
+    assert plain == whole
+
+
 def binding_parameters(text: str) -> dict[str, str]:
     return tomllib.loads(text)["parameters"]
 

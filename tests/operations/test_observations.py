@@ -128,6 +128,18 @@ def test_state_that_changes_is_not_folded(text: str, other: str, day: int, folds
     assert bool(folded(*seen(text), *seen(other, days=(day,), name="n"))) is folds
 
 
+@pytest.mark.parametrize("merged", [None, "n0", "m0"])
+def test_memories_that_took_others_in_keep_what_is_like_them_from_being_folded(merged: str | None) -> None:
+    """The night before may have merged a contradiction, or the start of an observation; a second night must not find more to fold."""
+    gone = [
+        row | {"state": "merged", "invalidated_at": TAKEN_AT, "merged_into": uid(merged)}
+        for row in seen("The gate passed 412 lorries.", days=(1,), name="gone")
+        if merged
+    ]
+    kept = [*seen("The gate passed 421 lorries."), *seen("The gate passed lorries.", days=(2,), name="n")]
+    assert bool(folded(*kept, *gone)) is (merged is None)
+
+
 def test_members_of_a_group_are_left_to_the_question() -> None:
     """Two copies of one day would be merged by themselves."""
     snapshot = world(*seen(days=(1, 1.1, 12, 20)))

@@ -125,7 +125,7 @@ def sessions(
         str | None, typer.Option(help="Markdown: path of its page; by default logs/sessions/AGENT/SESSION_ID.md.")
     ] = None,
     device: Annotated[str, typer.Option(help="Markdown: device of the session.")] = "",
-    status: Annotated[str, typer.Option(help="Markdown: active, interrupted or done.")] = "done",
+    status: Annotated[str, typer.Option(help="Markdown: active, interrupted or done; by default done.")] = "",
     updated: Annotated[
         datetime | None, typer.Option(help="Markdown: time of the last message; by default today.")
     ] = None,
@@ -142,10 +142,10 @@ def sessions(
     if pages:
         _session(pages[0], namespace, agent, session_id, path, device, status, updated, as_json=json)
         return
-    if agent or session_id or path or device or updated:
+    if agent or session_id or path or device or status or updated:
         raise ImportRefused(
-            f"{files[0]} is read as JSONL, whose lines name agents and sessions. --agent, --session-id, --path, --device and --updated "
-            "belong to a file whose name ends in .md. Nothing was stored."
+            f"{files[0]} is read as JSONL, whose lines name agents and sessions. --agent, --session-id, --path, --device, --status and "
+            "--updated belong to a file whose name ends in .md. Nothing was stored."
         )
     from slowwave.store.configured_models import embedder_for
 
@@ -212,7 +212,7 @@ def _session(
         agent,
         session_id,
         device=device,
-        status=status,
+        status=status or "done",
         captured_from="" if file == Path("-") else file.name,
         updated=updated,
     )

@@ -189,6 +189,7 @@ def test_session_with_agent_in_its_head_needs_no_option(store: Store, run: Run, 
         (("a.md", "b.jsonl"), (), "import it alone"),
         (("a.md", "c.markdown"), (), "import it alone"),
         (("b.jsonl",), ("--session-id", "s1"), "whose name ends in .md"),
+        (("b.jsonl",), ("--status", "active"), "whose name ends in .md"),
     ],
 )
 def test_a_markdown_session_is_imported_alone(
