@@ -472,7 +472,7 @@ class Comparer:
     def births(self, i: Ints, j: Ints) -> Levels:
         """Return 1 where the dates of birth (p,) have year, month or day in common, 0 where they have none, -1 where one is missing.
 
-        Of the pairs of one person in the labelled sets whose dates differ beyond a slip, hardly any have no part in common.
+        In the labelled sets, hardly any pair of one person whose dates differ beyond a slip has no part in common.
         """
         found = np.full(len(i), -1, np.int8)
         for column, parts in self._births:

@@ -11,8 +11,8 @@ Memories that state the same slots in another order, or a part of what another o
 their words at any distance and always asked about. They must have their ``ALIKE`` columns in common, and the one that stays must contain
 all specifics of the other. A part may be absorbed only by the longer memory, which keeps its own start.
 
-The planner proposes merges of live memories of one kind, scope, subject, author and audience. What was recorded on several days is not
-merged; it is asked whether one memory may stand for it (``slowwave.operations.observations``).
+The planner proposes merges of live memories of one kind, scope, subject, author and audience. Observations of several days are not
+merged; a person is asked whether one memory may stand for them (``slowwave.operations.observations``).
 
 Every member has the rule's cosine with the survivor, or its text. The whole cluster lies within the window, if there is one, and no two
 members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so that
