@@ -247,7 +247,7 @@ _VERBS: Final = {SAME: "are equal", DIFFERENT: "differ"}
 
 
 class _Stated(NamedTuple):
-    """What rows state: by row the forms of each property with their texts, the rows of placeholders, and the keys of each type."""
+    """Statements of rows: by row the forms of each property with their texts, the rows of placeholders, and the keys of each type."""
 
     forms: dict[int, list[dict[Form, str]]]
     missing: dict[tuple[str, str], list[tuple[int, str]]]
