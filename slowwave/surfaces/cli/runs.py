@@ -258,7 +258,9 @@ def _announce(about: Undoing) -> None:
 
 
 _APPLIED: Final = "SELECT DISTINCT item_id FROM night.journal WHERE run_id = %s"
-_APPROVED_BY: Final = "SELECT night.signed_as(a.approver, a.policy_id) FROM night.runs r JOIN night.approvals a ON a.id = r.approval_id WHERE r.id = %s"
+_APPROVED_BY: Final = """
+SELECT night.signed_as(a.approver, a.policy_id) FROM night.runs r JOIN night.approvals a ON a.id = r.approval_id WHERE r.id = %s
+"""
 _SHOWN: Final = 20
 """Items of an apply run that are listed."""
 
