@@ -72,8 +72,8 @@ bench: $(VENV)/.installed-dev ## speed of each step of a night, beside khora's
 bench-before: $(VENV)/.installed ## an earlier commit's nights beside today's; BASE=commit, WRITE=1 writes the page
 	$(BIN)/python -m benchmarks.before $(or $(BASE),c95e421) $(if $(WRITE),--write)
 
-bench-grouped: $(VENV)/.installed ## 100 small namespaces by runs of Dagster beside `slowwave night ALL`, in CPU seconds
-	$(BIN)/python -m benchmarks.grouped
+bench-grouped: $(VENV)/.installed ## nights of many small namespaces by the schedule; COUNTS="100 1000 5000" (an hour and a half), WRITE=1 writes the page
+	$(BIN)/python -m benchmarks.grouped $(COUNTS) $(if $(WRITE),--write)
 
 bench-snapshots: $(VENV)/.installed-dev ## a night with snapshots on S3 beside one with them in a folder, in CPU seconds
 	$(BIN)/python -m benchmarks.shared_snapshots

@@ -173,21 +173,11 @@ def planted(entities: pa.Table) -> list[tuple[str, ...]]:
     return [tuple(id_ for _, id_ in sorted(members)) for _, members in sorted(clusters.items()) if len(members) > 1]
 
 
-def fill(store: Store, made: Generated) -> None:
-    """Load a namespace as the owner, in one transaction; the vector indexes are built after their rows."""
+def fill(store: Store, *namespaces: Generated) -> None:
+    """Load namespaces as the owner, in one transaction; the vector indexes are built after their rows."""
     with store.connect("owner") as connection:
         with connection.transaction():
             connection.execute("SET LOCAL maintenance_work_mem = '1GB'")
-            connection.execute(
-                "INSERT INTO memory.namespaces (id, slug, settings) VALUES (%s, %s, %s)",
-                (made.namespace_id, made.slug, Jsonb(dict(made.settings))),
-            )
-            asked = pc.min_max(made.tables["recall_events"]["occurred_at"])
-            connection.execute(
-                "SELECT memory.ensure_recall_partitions(%s, %s)", (asked["min"].as_py(), asked["max"].as_py())
-            )
-            for name, table in made.tables.items():
-                _copy_rows(connection, made.namespace_id, name, table)
             connection.execute("SELECT memory.register_vector_model(%s, %s)", (MODEL, DIMENSIONS))
             indexes = connection.execute(
                 "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'memory' AND position(%s IN indexdef) > 0",
@@ -195,11 +185,24 @@ def fill(store: Store, made: Generated) -> None:
             ).fetchall()
             for index, _ in indexes:
                 connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier("memory", str(index))))
-            for name, (ids, matrix) in made.vectors.items():
-                _copy_vectors(connection, made.namespace_id, name, ids, matrix)
+            for made in namespaces:
+                _copy_namespace(connection, made)
             for _, definition in indexes:
                 connection.execute(str(definition).encode())
         connection.execute("VACUUM (ANALYZE)")
+
+
+def _copy_namespace(connection: Connection, made: Generated) -> None:
+    connection.execute(
+        "INSERT INTO memory.namespaces (id, slug, settings) VALUES (%s, %s, %s)",
+        (made.namespace_id, made.slug, Jsonb(dict(made.settings))),
+    )
+    asked = pc.min_max(made.tables["recall_events"]["occurred_at"])
+    connection.execute("SELECT memory.ensure_recall_partitions(%s, %s)", (asked["min"].as_py(), asked["max"].as_py()))
+    for name, table in made.tables.items():
+        _copy_rows(connection, made.namespace_id, name, table)
+    for name, (ids, matrix) in made.vectors.items():
+        _copy_vectors(connection, made.namespace_id, name, ids, matrix)
 
 
 def _clusters(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
