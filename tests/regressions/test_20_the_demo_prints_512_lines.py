@@ -48,7 +48,7 @@ def test_the_demo_fits_a_screen_and_ends_with_what_to_do(store: Store, run: Run,
         assert slug in out
     last = lines[-1].strip()
     assert re.fullmatch(r"slowwave plans approve \S+ [0-9a-f]{12} --by YOUR-NAME", last), last
-    assert run(*shlex.split(last)[1:])[0] == 0
+    assert run(*shlex.split(last.replace("YOUR-NAME", "mara"))[1:])[0] == 0
 
 
 @pytest.mark.parametrize("installed", [True, False])

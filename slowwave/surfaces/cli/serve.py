@@ -30,6 +30,7 @@ from slowwave.surfaces.cli.session import (
     has_review_packages,
     open_store,
     out,
+    own_name,
     say,
     show_json,
     show_table,
@@ -319,7 +320,10 @@ def review(
     by: Annotated[
         str,
         typer.Option(
-            "--by", metavar="NAME", help="Your name; it is recorded with drafts and approvals. Not behind a proxy."
+            "--by",
+            metavar="NAME",
+            help="Your name; it is recorded with drafts and approvals. Not behind a proxy.",
+            callback=own_name,
         ),
     ] = "",
     port: Annotated[

@@ -23,7 +23,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from slowwave.errors import Refused, SlowwaveError, StoreError
-from slowwave.plans.commands import APPROVER, argument
+from slowwave.plans.commands import APPROVER, OTHER, argument
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.migrate import open_store as open_environment
@@ -231,7 +231,19 @@ NamedPlan = Annotated[
         show_default=False,
     ),
 ]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Your name; it is recorded with the decision.")]
+
+
+def own_name(name: str) -> str:
+    """Return the name that somebody gave; refuse the placeholder of printed commands, which would be recorded as theirs."""
+    if name in (APPROVER, OTHER):
+        raise Refused(f"{name} stands for a person's name: write your own after --by. Nothing was done.")
+    return name
+
+
+By = Annotated[
+    str,
+    typer.Option("--by", metavar="NAME", help="Your name; it is recorded with the decision.", callback=own_name),
+]
 Note = Annotated[str, typer.Option("--note", help="Reason, recorded with the decision.")]
 Reason = Annotated[str, typer.Option("--reason", help="Reason, recorded with the decision.")]
 Items = Annotated[str | None, typer.Option("--items", help="Item ids, or their first characters, separated by commas.")]

@@ -418,3 +418,13 @@ def test_undo_names_the_run_that_is_still_applied_until_memory_is_restored(
     assert json.loads(run("undo", second, "--json")[1])["still_applied"] == first
     assert "slowwave undo" not in run("undo", first)[1]
     assert run("namespace", "digest", "acme")[1] == before
+
+
+@pytest.mark.parametrize("command", ["plans approve", "plans reject", "plans review", "switch apply off", "review"])
+def test_placeholder_of_a_printed_command_is_nobody_s_name(store: Store, run: Run, command: str) -> None:
+    """It would stand in the ledger as the person who approved."""
+    slug = asking_alike(store, 3).slug
+    words = command.split() if command.startswith("switch") else [*command.split(), slug]
+    code, _, err = run(*words, "--by", "YOUR-NAME")
+    assert (code, "write your own after --by" in " ".join(err.split())) == (2, True)
+    assert ask(store, "SELECT count(*) FROM night.approvals") == [(0,)]
