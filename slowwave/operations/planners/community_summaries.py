@@ -441,7 +441,12 @@ def community_summaries(inputs: Inputs) -> Proposal:
     }
     return Proposal(
         tuple(items),
-        Report(OPERATION, _headline(numbers), numbers, made.attempts.findings("communities", "are summarised")),
+        Report(
+            OPERATION,
+            _headline(numbers),
+            numbers,
+            made.attempts.findings("communities", "are summarised from their sources"),
+        ),
     )
 
 
