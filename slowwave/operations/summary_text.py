@@ -195,11 +195,19 @@ class Writing(Attempts[SummaryText]):
     operation: str
 
     def shorten(
-        self, sources: Sequence[Source], max_tokens: int, *, may_lose: bool = False, asked: Sequence[str] = ()
+        self,
+        sources: Sequence[Source],
+        max_tokens: int,
+        *,
+        may_lose: bool = False,
+        asked: Sequence[str] = (),
+        system: str = "",
     ) -> SummaryText | None:
         """Write one text, or return None if the budget does not suffice; see ``summarize``."""
         writer = None if self.stop else self.writer
-        text = summarize(sources, max_tokens, writer, self.budget, self.operation, may_lose=may_lose, asked=asked)
+        text = summarize(
+            *(sources, max_tokens, writer, self.budget, self.operation), may_lose=may_lose, asked=asked, system=system
+        )
         return self.take(text, writer)
 
     def numbers(self) -> dict[str, int | float]:
@@ -222,12 +230,14 @@ def summarize(
     *,
     may_lose: bool = False,
     asked: Sequence[str] = (),
+    system: str = "",
 ) -> SummaryText | None:
     """Write a text of at most ``max_tokens`` for the sources, or return None if the budget does not suffice.
 
     A model writes it in one call; without a model, or if its answer is rejected, the text is extractive. With ``may_lose`` the text has
     to be shorter than what it states, so it may leave out a specific; it must not invent anything all the same. In that case lists and
     the like are shortened without a model (``slowwave.text.shortening``), and what answers the questions ``asked`` is kept first.
+    ``system`` replaces the instructions ``SYSTEM``.
     """
 
     def extracted() -> SummaryText:
@@ -238,7 +248,7 @@ def summarize(
     user = prompt(sources, max_tokens)
     if not user:
         return replace(extracted(), problem=UNSENT)
-    answer = ask_within(budget, writer, operation, SYSTEM, user, SCHEMA, max_tokens + _ANSWER_TOKENS)
+    answer = ask_within(budget, writer, operation, system or SYSTEM, user, SCHEMA, max_tokens + _ANSWER_TOKENS)
     if answer is None:
         return None
     if answer.problem:
@@ -338,6 +348,9 @@ STAGES: Final = ("full", "compressed", "summary")
 SUMMARY: Final = "summary"
 """Kind of memories that summarize others."""
 
+REFLECTION: Final = "reflection"
+"""Kind of memories that a week's memories of one subject were derived to, and their attribute (``weekly_reflections``)."""
+
 TOPIC: Final = "topic"
 """Attribute of a topic memory: its subject and the stems of its matter."""
 
@@ -416,6 +429,7 @@ def candidates(
     fresh = pc.greater(memories["recorded_at"], pa.scalar(cooldown, memories["recorded_at"].type)).to_numpy()
     gates: dict[str, Mask] = {
         **exemptions(snapshot),
+        "reflections": pc.equal(memories["kind"], REFLECTION).to_numpy(),
         "of a later stage": ~pc.is_in(memories["stage"], value_set=pa.array(STAGES)).to_numpy(),
         "without a text": tokens == 0,
         "without a vector": ~_directed(vectors.matrix, vector),
