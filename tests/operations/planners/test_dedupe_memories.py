@@ -657,6 +657,7 @@ def test_a_wording_with_all_specifics_of_near_memories_is_asked_about() -> None:
         "Anna moved to Oslo in spring for a job at Aker.",
         "Anna moved to Oslo in spring for a job at Frogner and rents a flat in Aker.",
         "Anna moved to Oslo in spring for a job at Aker and does not rent a flat in Frogner.",
+        "Anna moved to Oslo for a job at Aker and rents a flat in Frogner.",
         "Anna moved to Oslo in 2024 for a job at Aker and rents a flat in Frogner.",
         "Anna and Per moved to Oslo in spring for a job at Aker and rents a flat in Frogner.",
         f"{JOB} {FLAT} {FLAT}",
