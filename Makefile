@@ -87,8 +87,8 @@ bench-answers: $(VENV)/.installed ## what a hundred answers of a person do for m
 bench-decisions: $(VENV)/.installed ## how often decisions without a question would be right, rule by rule; DIR=folder adds labelled sets, WRITE=1 writes the page
 	$(BIN)/python -m benchmarks.decisions $(DIR) $(if $(WRITE),--write)
 
-bench-model: $(VENV)/.installed-dev ## changes of fact that two models at SLOWWAVE_JUDGE_ENDPOINT find beside the rules, with tokens; DIR=folder, PAIRS, PRICE of a million tokens
-	$(BIN)/python -m benchmarks.model $(or $(DIR),../shared/data) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(PRICE),--price $(PRICE))
+bench-model: $(VENV)/.installed-dev ## changes of fact that two models at SLOWWAVE_JUDGE_ENDPOINT find beside the rules, and drafts of the one at SLOWWAVE_WRITER_ENDPOINT, with tokens; DIR=folder, PAIRS, PRICE of a million tokens, TRIM=1 for a stub that repeats sentences
+	$(BIN)/python -m benchmarks.model $(or $(DIR),../shared/data) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(PRICE),--price $(PRICE)) $(if $(TRIM),--trim)
 
 bench-maintenance: $(VENV)/.installed-dev ## what a memory system does to facts that change, beside controls; DIR=folder adds labelled pairs, HISTORIES=number, WRITE=1 writes the page
 	$(BIN)/python -m benchmarks.maintenance $(if $(DIR),--data $(DIR)) $(if $(HISTORIES),--histories $(HISTORIES)) $(if $(WRITE),--write)

@@ -625,10 +625,10 @@ def _tags(keep: Fields, absorbed: Iterable[Fields]) -> Value:
     return keep["tags"] if len(union) == len(own) else json.dumps(union, ensure_ascii=False)
 
 
-# ``insert_summary`` of memories: a new memory states the joint content of others and replaces them.
+# ``insert_summary`` of memories: a new memory states the joint content of others and replaces them, or rests on memories that stay.
 #
-# The memories that it cites are merged into it: they are no longer recalled and stay linked, with their texts. Nothing in them is written
-# except that they are retired; their counters move to the new row by the amount that the plan saw.
+# The memories that it replaces are merged into it: they are no longer recalled and stay linked, with their texts. Nothing in them is
+# written except that they are retired; their counters move to the new row by the amount that the plan saw.
 
 REASON: Final = "consolidation"
 """The reason of the first version of such a memory."""
@@ -646,13 +646,16 @@ _SAYS_CONSOLIDATE_MEMORIES: Final = (
     "ring",
     "attributes",
 )
+_RESTS_ON_MEMORIES: Final = (
+    *("current_version_id", "scope", "subject", "author", "visibility", "sensitivity", "state", "invalidated_at"),
+)
 _RETIRED: Final = ("state", "merged_into", "invalidated_at", "invalidated_by")
 _OWN: Final = ("current_version_id", "recorded_at", *COUNTERS["memories"])
 
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """A new memory with the text ``content`` that summarizes the ``cited`` memories.
+    """A new memory with the text ``content`` that replaces the ``cited`` memories, and ``rests_on`` others, which stay as they are.
 
     ``values`` are columns of its row; other columns have their defaults.
     """
@@ -661,6 +664,7 @@ class Consolidation:
     cited: tuple[str, ...]
     values: Mapping[str, Value] = field(default_factory=dict)
     vector: NDArray[np.floating] | None = None
+    rests_on: tuple[str, ...] = ()
 
 
 def consolidate_memories(snapshot: Snapshot, consolidations: Sequence[Consolidation]) -> list[Mutation]:
@@ -672,22 +676,23 @@ def consolidate_memories(snapshot: Snapshot, consolidations: Sequence[Consolidat
     cited = [id_ for c in consolidations for id_ in c.cited]
     if len(set(cited)) != len(cited):
         raise Refused("A memory is cited by two summaries of one plan: groups must be disjoint. Join them or drop one.")
+    named = [*cited, *{id_ for c in consolidations for id_ in c.rests_on}]
     rows = rows_by_id(
         snapshot,
         "memories",
-        cited,
+        named,
         ("external_id", *_SAYS_CONSOLIDATE_MEMORIES, *_RETIRED, "valid_to", *COUNTERS["memories"]),
     )
-    for id_ in cited:
+    for id_ in named:
         if rows[id_]["invalidated_at"] is not None or rows[id_]["state"] != "active":
             raise Refused(f"Memory {id_} is already retired; a summary takes live ones only.")
     return [_consolidate_group(c, rows, snapshot.vectors["memory_vectors"].model) for c in consolidations]
 
 
 def _consolidate_group(consolidation: Consolidation, rows: Mapping[str, Fields], model: str) -> Mutation:
-    if not consolidation.cited:
+    if not consolidation.cited and not consolidation.rests_on:
         raise Refused("A summary that cites no memory stands for none.")
-    members = sorted(consolidation.cited)
+    members, sources = sorted(consolidation.cited), sorted(consolidation.rests_on)
     sums: dict[str, Value] = {c: sum(int(str(rows[m][c])) for m in members) for c in COUNTERS["memories"]}
     values = {**defaults("memories", _OWN), "kind": "summary", **consolidation.values, **sums}
     inserts = [
@@ -705,9 +710,15 @@ def _consolidate_group(consolidation: Consolidation, rows: Mapping[str, Fields],
         "insert_summary",
         "memories",
         writes=tuple(write for m in members for write in _retire_members(m, rows[m])),
-        guards=tuple(Guard.on("memories", m, rows[m], (*_SAYS_CONSOLIDATE_MEMORIES, "valid_to")) for m in members),
+        guards=(
+            *(Guard.on("memories", m, rows[m], (*_SAYS_CONSOLIDATE_MEMORIES, "valid_to")) for m in members),
+            *(Guard.on("memories", m, rows[m], (*_RESTS_ON_MEMORIES, "valid_to")) for m in sources),
+        ),
         inserts=tuple(inserts),
-        rows=tuple(Row(m, None if rows[m]["external_id"] is None else str(rows[m]["external_id"])) for m in members),
+        rows=tuple(
+            Row(m, None if rows[m]["external_id"] is None else str(rows[m]["external_id"]))
+            for m in (*members, *sources)
+        ),
     )
 
 

@@ -135,6 +135,25 @@ class ConsolidateClustersOptions(BaseModel):
     )
 
 
+class WeeklyReflectionsOptions(BaseModel):
+    """Options of ``weekly_reflections``."""
+
+    min_memories: int = Field(
+        default=5,
+        ge=2,
+        le=100,
+        description="Memories of one subject in one week that a reflection needs.",
+        json_schema_extra={"why": "How much an agent writes down in a week depends on the agent."},
+    )
+    max_tokens: int = Field(
+        default=120,
+        ge=30,
+        le=500,
+        description="Tokens of a reflection.",
+        json_schema_extra={"why": "How much context a reader can spend on a week depends on the reader."},
+    )
+
+
 class NormalizeSchemaOptions(BaseModel):
     """Options of ``normalize_schema``."""
 

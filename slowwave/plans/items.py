@@ -150,7 +150,9 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
     Pattern("deep_pass", "retired memory", "meaning"),
     Pattern("extract_claims", "claim that ends another", "meaning"),
     Pattern("supersede_facts", "predicate with one object", "meaning"),
+    Pattern("dedupe_memories", "summary", "meaning"),
     Pattern("topic_memories", "summary", "meaning"),
+    Pattern("weekly_reflections", "reflection", "meaning"),
     # merges
     Pattern(
         "dedupe_entities",

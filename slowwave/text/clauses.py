@@ -294,7 +294,7 @@ def _base_of(word: str) -> str:
     return with_y if with_y and relations(with_y).bases else ""
 
 
-def _is_past(word: str) -> bool:
+def is_past(word: str) -> bool:
     """Return whether a folded word may be a past form of a verb."""
     return word.endswith("ed") or (not word.endswith("s") and bool(_base_of(word)))
 
@@ -363,7 +363,7 @@ def _assertion(sentence: str, clause: str) -> Assertion | None:
         "been" in words[:3] or (auxiliary in ("am", "was") and not kept[0].endswith("ed"))
     ):
         verb = _BE
-    past = had or auxiliary in ("was", "did") or _is_past(kept[0])
+    past = had or auxiliary in ("was", "did") or is_past(kept[0])
     return Assertion(sentence, stems(_RELATIVE.split(clause)[0]), verb, _phrases(words)[1], past)
 
 
@@ -394,10 +394,10 @@ def _denials(sentence: str, clause: str) -> Iterator[Denial]:
     if verb == _BE and after[1:2] and after[1] not in _PLACES:
         return  # "never been happy"
     perfect = auxiliary in ("have", "had")
-    habit = not perfect and not _is_past(after[0])
+    habit = not perfect and not is_past(after[0])
     for part in re.split(r" (?:or|nor|and) ", rest):
         first = part.split()[0]
-        verb = stem_of(first) if _is_past(first) else verb
+        verb = stem_of(first) if is_past(first) else verb
         if content := (stems(part) | {verb}) - (_LIGHT.keys() & {verb}):
             own_verb = first == after[0] or verb == stem_of(first)
             what, phrases = _phrases(part.split()[own_verb:])

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks import model
 from benchmarks.model import LabelledPair, compare, sets
+from slowwave.models.endpoint import Answer
 from slowwave.store.settings import Settings
 from tests.endpoints import Server, completion
 
@@ -83,6 +84,68 @@ def test_sets_are_labelled_by_their_sources(tmp_path: Path) -> None:
     assert ({intent.a, intent.b}, intent.conflict) == ({"book a flight to Rome", "fly me to Rome"}, False)
     assert len(found["changed facts of this repository"]) == 50
     assert sets(tmp_path, 50) == found
+
+
+def write_turns(folder: Path) -> Path:
+    """Two people who each say five things in one week, and one of them twice."""
+    said = [
+        "I sold 12 hens in Porto.",
+        "I repaired the barn.",
+        "I do not sell ducks.",
+        "I ordered 40 kg of corn.",
+        "I met Otto Beck. I repaired the barn.",
+    ]
+    rows = [
+        {"namespace": who, "role": "user", "created_at": f"2026-03-0{day}T09:00:00+00:00", "content": text}
+        for who in ("ana", "bo")
+        for day, text in enumerate(said, 2)
+    ]
+    (folder / "memorybank").mkdir()
+    (folder / "memorybank" / "messages.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def test_drafts_are_counted_by_operation_and_check(tmp_path: Path) -> None:
+    """A faithful writer drafts a reflection for each person; one that invents a number has every draft discarded; tokens are the calls'."""
+    own = model.people(write_turns(tmp_path), 2)
+    none = model.drafted("weekly_reflections", own, Settings(), None)
+    assert (none.calls, none.proposed, none.tokens) == (0, 0, 0)
+    assert none.live[0] == none.live[1]
+    kept = model.drafted("weekly_reflections", own, Settings(), model.Trimmer())
+    assert (kept.calls, kept.proposed, kept.discarded) == (2, 2, {})
+    assert kept.tokens > 0
+    assert kept.live[1] > kept.live[0]
+    assert kept.recall[0] == kept.recall[1] == 1
+
+    class Inventor(model.Trimmer):
+        def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
+            found = super().ask(system, user, schema, max_tokens)
+            return Answer(found.text.replace("12", "13"), found.tokens)
+
+    lost = model.drafted("weekly_reflections", own, Settings(), Inventor())
+    assert (lost.calls, lost.proposed, lost.discarded) == (2, 0, {"says what no cited memory says": 2})
+
+
+def test_the_command_prints_drafts_of_an_endpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without judges only the drafts are measured; the stub server trims as ``--trim`` does."""
+    trimmer = model.Trimmer()
+
+    def reply(body: Mapping[str, Any], _: int) -> tuple[int, Any, dict[str, str]]:
+        system, user = (message["content"] for message in body["messages"])
+        return 200, completion(trimmer.ask(system, user, {}, 0).text), {}
+
+    server = Server(reply)
+    monkeypatch.setenv("SLOWWAVE_WRITER_ENDPOINT", server.url)
+    monkeypatch.setenv("SLOWWAVE_CONSOLIDATION_MODEL", "scribe")
+    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setattr(sys, "argv", ["model", str(write_turns(tmp_path)), "--price", "5"])
+    model.main()
+    server.close()
+    rows = [line for line in capsys.readouterr().out.splitlines() if "weekly_reflections" in line]
+    cells = [[cell.strip() for cell in row.split("│")][2:8] for row in rows]
+    assert cells == [["none", "0", "0", "–", "0", "0.0000"], ["scribe", "2", "2", "–", "200", "0.0010"]]
 
 
 def test_the_command_prints_tokens_and_cost(

@@ -35,6 +35,7 @@ TOPICS: Final = ("memories", "graph", "pages")
 SEED: Final = 1
 
 NOT_IN_NIGHTS: Final = {
+    "weekly_reflections": "It needs a model.",
     "deep_pass": "It runs separately with a model, and plans nothing within a night.",
     "import_corpus": "It plans the folder that `slowwave migrate` names.",
     "proposed_changes": "It plans the proposals of agents, which `slowwave proposals plan` names.",

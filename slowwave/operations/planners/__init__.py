@@ -26,6 +26,7 @@ from slowwave.operations.options import (
     RedactOrQuarantineOptions,
     ReembedOptions,
     ResolveConflictsOptions,
+    WeeklyReflectionsOptions,
 )
 from slowwave.plans.permitted import OF_ENTITIES, OF_MEMORIES, Permit
 
@@ -243,6 +244,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         absorbed.
 
         Observations of the same words on three days or more are not merged: a question proposes one memory with their number and days.
+        If near memories have words that the others lack, `SLOWWAVE_CONSOLIDATION_MODEL` may draft one text with all of them, as a question.
         """,
         reads=("memories", "memory_versions", "memory_vectors", "chunks", "documents", "conflicts", "rejections"),
         after=("supersede_facts",),
@@ -477,5 +479,23 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         switch=False,
         permits=(Permit("insert_summary", {"memories"}, beside=OF_MEMORIES, retires=None),),
         compares=MEMORIES,
+    ),
+    Operation(
+        "weekly_reflections",
+        "planner",
+        "slowwave.operations.planners.weekly_reflections:weekly_reflections",
+        """Propose a short reflection on a subject's memories of a week that is over, written by the model of summaries.
+
+        Each is a question, cites the memories that it rests on and leaves them as they are. If the memories of the week change, the next
+        one replaces it; reflections of other weeks stay. If a source ends, `mark_ended_statements` asks whether the reflection may leave
+        the searches. Without `SLOWWAVE_CONSOLIDATION_MODEL` none is made, and the report counts the weeks that are due.
+        """,
+        reads=("memories", "memory_versions", "memory_vectors", "rejections"),
+        after=("consolidate_clusters", "topic_memories"),
+        english=True,
+        weekly=True,
+        switch=False,
+        permits=(Permit("insert_summary", {"memories"}, "high", beside=OF_MEMORIES, retires=1),),
+        options=WeeklyReflectionsOptions,
     ),
 )

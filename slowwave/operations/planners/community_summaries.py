@@ -38,6 +38,8 @@ from slowwave.operations.summary_text import EXTRACTIVE, LONGEST_DOCUMENT, UNSEN
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.report import Report
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.text.conditions import lost_conditions
+from slowwave.text.drafts import unsupported
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import exchanged_parties, ungrounded
 
@@ -326,18 +328,24 @@ def _kept(community: Community, claims: Sequence[Any]) -> tuple[CitedClaim, ...]
         line = visible(said, _LONGEST_CLAIM)
         ids = tuple(members[n - 1].id for n in dict.fromkeys(cited))
         shown = [text for id_ in ids for text in texts[id_]]
-        if line and not unsafe(line) and not ungrounded(line, shown) and not exchanged_parties(line, shown):
+        grounded = line and not unsafe(line) and not ungrounded(line, shown) and not exchanged_parties(line, shown)
+        if grounded and not lost_conditions(shown, [line]) and not unsupported(line, shown):
             kept.setdefault(line, CitedClaim(_ended(line), ids))
     return tuple(kept.values())
 
 
 def _texts(community: Community) -> dict[str, list[str]]:
-    """Map each member to what is shown if there is space: name, type, description, and ties with the names of both ends."""
+    """Map each member to what is shown if there is space: name and type, description, and ties with the names of both ends.
+
+    A description or tie may state its subject or leave it out, so it is given as written and as a sentence about the member.
+    """
     names = {m.id: visible(m.name, _LONGEST_NAME) for m in community.members}
     texts: dict[str, list[str]] = defaultdict(list)
     for m in community.members:
         shown = _shown_member(m, _LONGEST_TEXTS[0])
-        texts[m.id] += [shown["name"], shown["type"], shown["description"]]
+        said = shown["description"]
+        about = [f"{names[m.id]} {verb}{s[:1].lower()}{s[1:]}" for s in sentences(said) for verb in ("", "is ")]
+        texts[m.id] += [f"{names[m.id]} is a {shown['type']}.", said, *about]
     for tie in community.ties[:_MOST_SHOWN_TIES]:
         shown = _shown_tie(tie, _LONGEST_TEXTS[0])
         line = f"{names[tie.source]} {_verb(tie.relationship_type)} {names[tie.target]}"
@@ -433,7 +441,12 @@ def community_summaries(inputs: Inputs) -> Proposal:
     }
     return Proposal(
         tuple(items),
-        Report(OPERATION, _headline(numbers), numbers, made.attempts.findings("communities", "are summarised")),
+        Report(
+            OPERATION,
+            _headline(numbers),
+            numbers,
+            made.attempts.findings("communities", "are summarised from their sources"),
+        ),
     )
 
 

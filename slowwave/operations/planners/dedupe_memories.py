@@ -11,6 +11,10 @@ Memories that state the same slots in another order, or a part of what another o
 their words at any distance and always asked about. They must have their ``ALIKE`` columns in common, and the one that stays must contain
 all specifics of the other. A part may be absorbed only by the longer memory, which keeps its own start.
 
+If a merge would keep one text and others have specifics that it lacks, or if two near memories state nearly the same and neither contains
+the other, a model (``Inputs.consolidator``) may draft one wording with all specifics. A draft that passes the checks of
+``slowwave.operations.summary_text`` is a question, with all texts next to it. Without one, the merge is proposed as before.
+
 The planner proposes merges of live memories of one kind, scope, subject, author and audience. Observations of several days are not
 merged; a person is asked whether one memory may stand for them (``slowwave.operations.observations``).
 
@@ -25,7 +29,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import Any, Final
@@ -42,20 +46,23 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.memories import sharing
 from slowwave.operations.conflicts.rows import among
 from slowwave.operations.conflicts.values import TURNS
+from slowwave.operations.consolidation import rejected
 from slowwave.operations.observations import fold_observations
-from slowwave.operations.options import DedupeMemoriesOptions
+from slowwave.operations.options import ConsolidateClustersOptions, DedupeMemoriesOptions
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.registry import runs_tonight
 from slowwave.operations.rejections import conflicting_pairs, rejected_pairs
+from slowwave.operations.summary_text import EXTRACTIVE, FoundSummary, Writing, candidates, summary_items
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.plans.report import Report
 from slowwave.snapshots.memories import active_memories, english_only, version_texts
-from slowwave.snapshots.rows import as_meant, small_talk, texts_without_small_talk
+from slowwave.snapshots.rows import as_meant, is_held_back, small_talk, texts_without_small_talk
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
-from slowwave.text.clauses import stem_of
+from slowwave.text.clauses import stem_of, stems
 from slowwave.text.contradictions import difference, find
+from slowwave.text.extractive import Source
 from slowwave.text.forms import count_unusual_words, figures_of, standard_form
 from slowwave.text.keys import keys
 from slowwave.text.languages import language_of
@@ -64,9 +71,9 @@ from slowwave.text.quotation import quote
 from slowwave.text.restatements import LONGEST as LONGEST_RESTATED
 from slowwave.text.restatements import restated
 from slowwave.text.sameness import WordsInUse, sameness
-from slowwave.text.specifics import specifics, ungrounded
+from slowwave.text.specifics import specifics, ungrounded, unsaid
 from slowwave.text.subjects import PROGRAMS
-from slowwave.text.tokens import normalise_name, tokenise
+from slowwave.text.tokens import count, normalise_name, tokenise
 from slowwave.text.words import GRAMMAR
 
 # Pairs of memories that may state the same: equal in what a merge must not mix up, and near each other by their vectors.
@@ -266,6 +273,11 @@ _SOURCES: Final = 10
 _QUOTED: Final = 200  # characters
 _READ: Final = 16_384
 _ENDED: Final = r"[.!?…。][\"'”’)\]]*\s*$"
+_WORDING: Final = "one wording"
+_EACH_HAS_MORE: Final = "The memories state nearly the same, and one of them has words that the others lack."
+_MOST_WORDED: Final = 20
+"""Wordings that a night asks a model for, those of merges first, then those of the nearest pairs."""
+
 _LIKELY: Final = 0.9
 """Probability of a merge that was found by words; it orders questions and decides nothing."""
 
@@ -327,13 +339,14 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     cannot_link = rejected_pairs(snapshot, OPERATION, "memories") | conflicting_pairs(snapshot, "memories")
     numbers: dict[str, int] = {}
     merges: list[_Cluster] = []
+    near: list[_Cluster] | None = None if inputs.consolidator is None else []
     words = WordsInUse(dict.fromkeys(active_memories(snapshot)["text"].to_pylist()))
     folds, repeated = fold_observations(inputs, OPERATION)
     numbers["repeated observations"] = len(repeated)
     memories = _with_content(inputs, numbers)
     memories = memories.filter(pc.invert(pc.is_in(memories["id"], value_set=pa.array(sorted(repeated), pa.string()))))
     for rule in rules(inputs.settings):
-        merges += _clusters(snapshot, rule.select(memories), rule, inputs.settings, cannot_link, words, numbers)
+        merges += _clusters(snapshot, rule.select(memories), rule, inputs.settings, cannot_link, words, numbers, near)
     taken = {row["id"] for cluster in merges for row in cluster.rows}
     others = rules(inputs.settings)[-1]
     english = active_memories(english_only(snapshot))[
@@ -341,6 +354,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     ].combine_chunks()  # the rules of restatements read no other language
     readable = others.select(memories).filter(pc.is_in(others.select(memories)["id"], value_set=english))
     merges += _restated(others, readable, taken, inputs.settings, cannot_link, numbers)
+    drafts, merges, writing = _worded(inputs, merges, near or [], cannot_link, numbers)
     mutations = merge_memories(
         snapshot,
         [
@@ -365,7 +379,9 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
         for cluster, mutation in zip(merges, mutations, strict=True)
     )
     gone = sum(len(i.mutation.absorb) for i in proposed)
-    proposed = (*proposed, *folds)
+    proposed = (*proposed, *drafts, *folds)
+    if writing is not None:
+        numbers |= {"merged wordings": len(drafts), **{name: int(n) for name, n in writing.numbers().items()}}
     looked = sum(numbers.get(f"live {rule.name} memories", 0) for rule in rules(inputs.settings))
     return Proposal(
         proposed,
@@ -377,6 +393,7 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
                 "items": len(proposed),
                 "memories that would be absorbed": gone,
             },
+            findings=writing.findings("merged wordings", "are not proposed") if writing is not None else (),
         ),
     )
 
@@ -412,6 +429,7 @@ def _clusters(
     cannot_link: frozenset[tuple[str, str]],
     words: WordsInUse,
     numbers: dict[str, int],
+    near: list[_Cluster] | None,
 ) -> list[_Cluster]:
     vectors = snapshot.vectors["memory_vectors"]
     numbers[f"live {rule.name} memories"] = len(live)
@@ -440,7 +458,7 @@ def _clusters(
     records = _Memories.from_snapshot(snapshot, picked, rank[used], window)
     place = np.zeros(len(live), np.int64)
     place[used] = np.arange(len(used))
-    return _grown(rule, records, place[i], place[j], cosine, cannot_link, words, numbers)
+    return _grown(rule, records, place[i], place[j], cosine, cannot_link, words, numbers, near)
 
 
 def _is_copied(texts: pa.ChunkedArray) -> np.ndarray:
@@ -548,8 +566,11 @@ def _grown(
     cannot_link: frozenset[tuple[str, str]],
     words: WordsInUse,
     numbers: dict[str, int],
+    near_pairs: list[_Cluster] | None,
 ) -> list[_Cluster]:
     """Build clusters around survivors: the best row absorbs the partners that it may, the nearest first, then the next best.
+
+    ``near_pairs`` receives the pairs that do not differ in a specific, and of which neither states all of the other.
 
     A partner that may not join remains for later rows. Whatever forbids it holds for ever, because lineages only grow: so a second night
     finds nothing that the first one left.
@@ -586,6 +607,8 @@ def _grown(
                 left_out["pairs differing in specifics"] += 1
             elif not (how := covers(records.rows[keep]["meant"], records.rows[other]["meant"])):
                 left_out["pairs that do not tell the same"] += 1
+                if near_pairs is not None:
+                    near_pairs.append(_Cluster(rule, (records.rows[keep], records.rows[other]), (c,), _WORDING))
             else:
                 taken[other] = True
                 members.append(other)
@@ -681,6 +704,70 @@ def _restated(
     return [
         _Cluster(rule, (rows[keep], *(rows[k] for k in others)), (), keeping[keep]) for keep, others in clusters.items()
     ]
+
+
+def _worded(
+    inputs: Inputs,
+    merges: list[_Cluster],
+    near: list[_Cluster],
+    cannot_link: frozenset[tuple[str, str]],
+    numbers: dict[str, int],
+) -> tuple[list[Item], list[_Cluster], Writing | None]:
+    """Return questions with a model's wording for several memories, the merges that are left, and the writer; None without a model.
+
+    Each memory is in one question or merge at most. A wording has every word of content of its memories, in fewer tokens than they have.
+    """
+    if inputs.consolidator is None:
+        return [], merges, None
+    options = inputs.settings.options("consolidate_clusters", ConsolidateClustersOptions)
+    pool = candidates(english_only(inputs.snapshot), inputs.settings, {})
+    place = {id_: k for k, id_ in enumerate(pool.table["id"].to_pylist())}
+    forbidden = cannot_link | rejected(inputs.snapshot, OPERATION)
+    taken = {row["id"] for cluster in merges for row in cluster.rows}
+    nearest = sorted(near, key=lambda c: (-c.cosines[0], c.rows[0]["id"], c.rows[1]["id"]))
+    writing = Writing(inputs.consolidator, inputs.budget, OPERATION)
+    numbers["wordings that leave out a word"] = 0
+    found: list[FoundSummary] = []
+    replaced: list[_Cluster] = []
+    for cluster in (*filter(_loses_specifics, merges), *nearest):
+        ids = [row["id"] for row in cluster.rows]
+        if writing.calls == _MOST_WORDED or writing.stop or writing.no_budget:
+            break
+        if cluster.pattern == _WORDING and not taken.isdisjoint(ids):
+            continue
+        if (
+            cluster.rows[0]["pinned"]
+            or not place.keys() >= {*ids}
+            or any(_pair(*p) in forbidden for p in combinations(ids, 2))
+        ):
+            continue
+        places = tuple(place[id_] for id_ in ids)
+        rows = pool.rows(places)
+        before = int(pool.tokens[list(places)].sum())
+        if any(is_held_back(row["text"], row["attributes"]) for row in rows):
+            continue
+        sources = [Source(row["id"], row["text"], row["valid_from"]) for row in rows]
+        written = writing.shorten(sources, min(options.max_output_tokens, before - 1))
+        if written is None or written.writer == EXTRACTIVE:
+            continue
+        if {*written.cited} != {*ids} or not stems(written.text) >= stems(" ".join(row["text"] for row in rows)):
+            numbers["wordings that leave out a word"] += 1
+            continue
+        found.append(FoundSummary(places, (), written, before, count(written.text)))
+        taken.update(ids)
+        replaced.append(cluster)
+    items = [
+        replace(item, evidence={**item.evidence, "pattern": _WORDING, "reason": _EACH_HAS_MORE})
+        for item in summary_items(inputs, OPERATION, pool, found)
+    ]
+    return items, [cluster for cluster in merges if cluster not in replaced], writing
+
+
+def _loses_specifics(cluster: _Cluster) -> bool:
+    """Return whether a memory that a merge absorbs has specifics that the survivor lacks."""
+    keep, *absorbed = cluster.rows
+    terms = frozenset[str]().union(*(specifics(row["meant"]).terms() for row in absorbed))
+    return bool(unsaid(terms, [keep["meant"]]))
 
 
 def _pair(a: str, b: str) -> tuple[str, str]:

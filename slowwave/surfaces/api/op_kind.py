@@ -46,6 +46,7 @@ class OpKind(StrEnum):
     MARK_ENDED_STATEMENTS = "mark_ended_statements"
     TOPIC_MEMORIES = "topic_memories"
     PROMOTE_MEMORIES = "promote_memories"
+    WEEKLY_REFLECTIONS = "weekly_reflections"
     BACKFILL_TAGS = "backfill_tags"
     PROMOTE_PAGES = "promote_pages"
     DECAY_TRANSITION = "decay_transition"

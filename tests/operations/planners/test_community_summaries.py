@@ -375,6 +375,7 @@ def test_without_the_writer_of_the_settings_nothing_is_written() -> None:
         claim("Anna Ruiz works with Bo Lind since 2019.", uid("Anna Ruiz"), uid("Bo Lind")),
         claim("Anna Ruiz leads 40 people.", uid("Anna Ruiz")),
         claim("Anna Ruiz works with Zoe Quill.", uid("Anna Ruiz")),
+        claim("Anna Ruiz works with Bo Lind and a cousin.", uid("Anna Ruiz"), uid("Bo Lind")),
         claim("Zanzibar works with Bo Lind.", uid("Bo Lind")),
         claim("Anna Ruiz does not work with Bo Lind.", uid("Anna Ruiz"), uid("Bo Lind")),
         claim("Elin Falk smokes.", uid("Elin Falk")),

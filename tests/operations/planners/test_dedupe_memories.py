@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tracemalloc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from itertools import combinations
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.changes.simulate import simulate
+from slowwave.models.endpoint import Answer
 from slowwave.operations import PLANNERS, Proposal, permits
 from slowwave.plans.items import Item
 from slowwave.plans.seal import Header, seal
@@ -609,3 +611,92 @@ def test_a_restatement_that_a_person_rejected_is_not_asked_about_again() -> None
     (item,) = propose(*rows, vectors=APART)[1].items
     rejection = {"operation": "dedupe_memories", "subject": item.subject(), "row_ids": list(item.mutation.row_ids())}
     assert not propose(*rows, vectors=APART, rejections=[{"id": uid("no"), **rejection}])[1].items
+
+
+class Drafts:
+    """A model that words the memories by ``word``, which gets their texts, and cites all of them."""
+
+    model = "scribe"
+
+    def __init__(self, word: Callable[[list[str]], str]) -> None:
+        self.word = word
+        self.asked: list[list[str]] = []
+
+    def ask(self, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> Answer:
+        shown = json.loads(user.split("\n")[1])["memories"]
+        self.asked.append([memory["text"] for memory in shown])
+        return Answer(json.dumps({"text": self.word(self.asked[-1]), "cited": [m["number"] for m in shown]}), 40)
+
+
+JOB = "Anna moved to Oslo in spring for a job at Aker."
+FLAT = "Anna moved to Oslo in spring and rents a flat in Frogner."
+ONE = "Anna moved to Oslo in spring for a job at Aker and rents a flat in Frogner."
+
+
+def test_a_wording_with_all_specifics_of_near_memories_is_asked_about() -> None:
+    """Neither text states the other, so nothing is merged without a model; with one, a person sees the text and both memories."""
+    rows = [statement("a", JOB), statement("b", FLAT, 3)]
+    assert propose(*rows)[1].items == ()
+    snapshot, scribe = told(*rows), Drafts(lambda _: ONE)
+    found = dedupe_memories(replace(make_inputs(snapshot), consolidator=scribe))
+    (item,) = found.items
+    assert (item.decision, item.risk, item.tokens, item.mutation.kind) == ("review", "high", 40, "insert_summary")
+    assert (item.evidence["text"], item.evidence["writer"]) == (ONE, "scribe")
+    assert {q["text"] for q in item.evidence["quotes"]} == {JOB, FLAT}  # type: ignore[union-attr,call-overload,index]
+    assert {r.external_id for r in item.mutation.rows} == {"a", "b"}
+    assert found.report.numbers["merged wordings"] == 1
+    assert len(seal(Header(uid("ns"), "demo", "s", "t"), found.items, permits()).items) == 1
+    again = replace(make_inputs(simulate(snapshot, [item])), consolidator=scribe)
+    assert dedupe_memories(again).items == ()
+    assert len(scribe.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna moved to Oslo in spring for a job at Aker.",
+        "Anna moved to Oslo in spring for a job at Frogner and rents a flat in Aker.",
+        "Anna moved to Oslo in spring for a job at Aker and does not rent a flat in Frogner.",
+        "Anna moved to Oslo for a job at Aker and rents a flat in Frogner.",
+        "Anna moved to Oslo in 2024 for a job at Aker and rents a flat in Frogner.",
+        "Anna and Per moved to Oslo in spring for a job at Aker and rents a flat in Frogner.",
+        f"{JOB} {FLAT} {FLAT}",
+    ],
+)
+def test_a_wording_that_leaves_out_or_changes_something_is_not_proposed(text: str) -> None:
+    """The report counts it, and the memories stay."""
+    rows = [statement("a", JOB), statement("b", FLAT, 3)]
+    found = dedupe_memories(replace(make_inputs(told(*rows)), consolidator=Drafts(lambda _: text)))
+    assert found.items == ()
+    numbers = found.report.numbers
+    assert numbers["model texts rejected"] + numbers["wordings that leave out a word"] == 1
+    assert not any("Anna" in finding.message for finding in found.report.findings)
+
+
+def test_a_merge_that_would_lose_a_specific_takes_the_wording() -> None:
+    """The shorter event survives as it is trusted more, and lacks the name; without a good draft the merge is proposed as before."""
+    rows = [
+        event("a", 1, "The crane stopped.", confidence=0.9),
+        event("b", 1, "The crane stopped at Port Vale.", confidence=0.5),
+    ]
+    (merge,) = propose(*rows)[1].items
+    assert (merge.mutation.kind, merged(propose(*rows)[1])) == ("merge_rows", {"a": {"b"}})
+    scribe = Drafts(lambda texts: max(texts, key=len))
+    (item,) = dedupe_memories(replace(make_inputs(told(*rows)), consolidator=scribe)).items
+    assert (item.mutation.kind, item.evidence["text"]) == ("insert_summary", rows[1]["text"])
+    scribe = Drafts(lambda _: "The crane stopped at Port Said.")
+    (item,) = dedupe_memories(replace(make_inputs(told(*rows)), consolidator=scribe)).items
+    assert item.mutation == merge.mutation
+
+
+def test_a_wording_is_not_asked_for_again_after_a_person_rejected_it() -> None:
+    """Nor for memories in an open conflict, nor for a pinned one."""
+    rows = [statement("a", JOB), statement("b", FLAT, 3)]
+    scribe = Drafts(lambda _: ONE)
+    (item,) = dedupe_memories(replace(make_inputs(told(*rows)), consolidator=scribe)).items
+    refusal: Row = {"operation": "dedupe_memories", "subject": item.subject(), "row_ids": [uid("a"), uid("b")]}
+    inputs = replace(make_inputs(told(*rows, rejections=[refusal])), consolidator=scribe)
+    assert dedupe_memories(inputs).items == ()
+    pinned = replace(make_inputs(told(statement("a", JOB, pinned=True), rows[1])), consolidator=scribe)
+    assert dedupe_memories(pinned).items == ()
+    assert len(scribe.asked) == 1
