@@ -13,12 +13,11 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 import psycopg
-from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from slowwave.errors import NoAnswer, StoreError
 from slowwave.store import logins as idle
-from slowwave.store.logins import LOGINS, ROLES, Connection, Role, checked, passwords
+from slowwave.store.logins import LOGINS, ROLES, Connection, Role, Session, checked, passwords
 
 # The address of the store, and its connections.
 #
@@ -87,20 +86,14 @@ class Store:
             raise
         idle.give_back(key, connection)
 
-    def _opened(self, role: Role) -> Connection:
+    def _opened(self, role: Role) -> Session:
         """Open a new connection with the login of ``role``.
 
         Raises ``NoAnswer`` if the server does not answer.
         """
         address = self.logins.get(role, self.owner)
         try:
-            return psycopg.connect(
-                address,
-                autocommit=True,
-                application_name=f"slowwave-{role}",
-                options="-c timezone=UTC",
-                connect_timeout=10,
-            )
+            return Session.open(address, f"slowwave-{role}")
         except psycopg.OperationalError as problem:
             finding = f"The database at {_place(address)} does not answer as {role} ({_first_line(problem)})."
             raise NoAnswer(finding, self._remedy(role)) from None
@@ -112,10 +105,10 @@ class Store:
             f"Start it, or correct host, database, user or password in {_APPLY_URL if role in self.logins else _URL}."
         )
 
-    def _act_as(self, connection: Connection, role: Role) -> None:
+    def _act_as(self, connection: Session, role: Role) -> None:
         """Take a role that has no dedicated login, by ``SET ROLE``."""
         try:
-            connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(f"slowwave_{role}")))
+            connection.act_as(f"slowwave_{role}")
         except psycopg.errors.Error as problem:
             raise StoreError(
                 f"The login of SLOWWAVE_DATABASE_URL may not act as slowwave_{role} ({_first_line(problem)}). "
