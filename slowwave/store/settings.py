@@ -88,7 +88,16 @@ KHORA_SETTINGS: Final[Mapping[str, str]] = {
 PROGRAM_VARIABLES: Final = frozenset(
     f"{PREFIX}{name}"
     for name in (
-        *("HOME", "DATABASE_URL", "APPLY_DATABASE_URL", "DAGSTER_URL", "SNAPSHOTS", "DISABLE_APPLY", "TOKEN"),
+        *(
+            "HOME",
+            "DATABASE_URL",
+            "APPLY_DATABASE_URL",
+            "REPLICA_URL",
+            "DAGSTER_URL",
+            "SNAPSHOTS",
+            "DISABLE_APPLY",
+            "TOKEN",
+        ),
         *("WEBHOOK_URL", "WEBHOOK_SECRET", "NOTIFY_URL", "DIGEST_URL", "REVIEW_URL"),
         *("EMBEDDING_API_KEY", "JUDGE_API_KEY", "WRITER_API_KEY", "SEARCH_API_KEY"),
     )
