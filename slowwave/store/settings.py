@@ -119,7 +119,7 @@ OPERATORS: Final = (
                 "pages_git",
             ),
             "wake_profiles",
-            *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
+            *("nightly_hour", "nightly_days", "time_zone", "nights_per_run", "night_run_tags"),
         )
     )
 )
@@ -129,7 +129,7 @@ _BY_DAY: Final = frozenset(
         *("recall_log_share", "wake_profiles", "screening_on_write", "max_write_bytes"),
         "reranker_model",
         *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps", "search_max_tokens_per_day"),
-        *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
+        *("nightly_hour", "nightly_days", "time_zone", "nights_per_run", "night_run_tags"),
         "questions_per_night",
     )
 )
@@ -293,6 +293,11 @@ class Settings(BaseSettings):
         le=1000,
         description="Namespaces that one run of Dagster serves.",
         json_schema_extra={"why": "Large deployments spread the runs over more workers."},
+    )
+    night_run_tags: dict[int, dict[str, Any]] = Field(
+        default={},
+        description="Tags of a night's run in Dagster, by the rows of its namespaces from which they hold, as JSON.",
+        json_schema_extra={"why": "Launchers that take resources from tags, such as dagster-k8s/config."},
     )
     gate_min_hours: float = Field(
         default=24.0,

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+import httpx
 import psycopg
 import pytest
 
@@ -17,14 +24,143 @@ from slowwave.snapshots import export
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store import server
 from slowwave.store.connect import Store
-from slowwave.store.logins import close_idle
-from tests.clusters import cloned, fast_folder
+from slowwave.store.logins import LOGINS, close_idle, passwords
+from slowwave.store.server import create_database
+from tests.clusters import cloned, dropped, fast_folder
 from tests.dreamers import forgetful
 from tests.memories import ask
 from tests.permitting import approve
+from tests.poolers import ABSENT, PGBOUNCER, left_behind, pooled, through
 from tests.waiting import until
+from tests.wiki.serving import bearer
 
 pytestmark = [pytest.mark.scale, pytest.mark.slow]
+
+# Every command through PgBouncer in transaction mode, with three connections of the server for each login.
+
+SIZE: Final = 3
+CLEAN: Final = (True, "0", "0", 0, 0, 0, 0)
+"""A connection of the server as it was opened."""
+
+SAID: Final = {
+    "2026-11-02T09:05:00Z": "The insurer visits the north pier tomorrow.",
+    "2026-11-03T10:00:00Z": "Night crane work always needs a second person.",
+    "2026-11-04T10:00:00Z": "Night crane work always needs a second person",
+    "2026-11-18T08:00:00Z": "The wind limit of the cranes is 20 metres per second.",
+    "2026-11-18T08:10:00Z": "The wind limit of the cranes is 17 metres per second.",
+}
+
+
+@pytest.fixture
+def behind(postgres: server.Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """An empty database behind a PgBouncer, reached by one address; nothing is migrated."""
+    keys = passwords(postgres.home / "logins.json")
+    create_database(postgres.url, "behind_a_pooler")
+    try:
+        direct = Store.embedded_in(postgres.url("behind_a_pooler"), postgres.home)
+        logins = {LOGINS[name]: keys[name] for name in LOGINS}
+        with pooled(postgres, tmp_path_factory.mktemp("pgbouncer"), logins, SIZE) as port:
+            yield Store(
+                through(direct.owner, port), {role: through(address, port) for role, address in direct.logins.items()}
+            )
+            close_idle()
+    finally:
+        dropped(postgres, "behind_a_pooler")
+
+
+@pytest.mark.skipif(PGBOUNCER is None, reason=ABSENT)
+@pytest.mark.parametrize("own_login", [False, True], ids=["one login", "a login for apply"])
+def test_every_command_works_through_pgbouncer(behind: Store, programs: Path, tmp_path: Path, own_login: bool) -> None:
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("SLOWWAVE_")},
+        **{"SLOWWAVE_DATABASE_URL": behind.owner, "SLOWWAVE_HOME": str(tmp_path / "home")},
+        **({"SLOWWAVE_APPLY_DATABASE_URL": behind.logins["applier"]} if own_login else {}),
+        "SLOWWAVE_EMBEDDING_MODEL": os.environ["SLOWWAVE_EMBEDDING_MODEL"],
+    }
+
+    def slowwave(*arguments: str, given: str = "") -> str:
+        done = subprocess.run(
+            [programs / "slowwave", *arguments],
+            **{"env": environment, "input": given, "capture_output": True, "text": True, "check": False},
+        )
+        assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    said = [{"namespace": "diary", "role": "user", "created_at": at, "content": text} for at, text in SAID.items()]
+    (tmp_path / "messages.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in said))
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "cranes.md").write_text("# Cranes\n\nCrane 4 was painted.\n")
+
+    slowwave("migrate")
+    slowwave("doctor")
+    slowwave("import", "messages", str(tmp_path / "messages.jsonl"))
+    slowwave("import", "messages", str(tmp_path / "messages.jsonl"))
+    slowwave("corpus", "add", "notes", str(folder), "--profile", "plain")
+    slowwave("corpus", "sync", "notes")
+    before = slowwave("namespace", "digest", "diary")
+    slowwave("night", "ALL", "--jobs", "2")
+    plan = json.loads(slowwave("plans", "show", "diary", "--json"))
+    question = next(item["id"] for item in plan["items"] if item["decision"] == "review")
+    slowwave("plans", "list", "diary")
+    slowwave("plans", "diff", "diary")
+    slowwave("why", "diary", question)
+    slowwave("plans", "approve", "diary", plan["plan_hash"], "--by", "mara")
+    slowwave("plans", "revoke", "diary", plan["plan_hash"], "--by", "mara", "--reason", "Test.")
+    slowwave("plans", "review", "diary", "--by", "mara", given="y\n")
+    slowwave("plans", "review", "diary", "--by", "mara", "--sign")
+    applied = json.loads(slowwave("apply", "diary", "--json"))
+    assert sum(run["counts"]["applied"] for run in applied) >= 2
+    assert slowwave("namespace", "digest", "diary") != before
+    for run in reversed(applied):
+        slowwave("undo", "diary", run["run_id"])
+    assert slowwave("namespace", "digest", "diary") == before
+    slowwave("night", "diary", "--force")
+    slowwave("status", "--json")
+    slowwave("runs", "list", "diary")
+    assert "insurer" in slowwave("search", "diary", "who visits the pier")
+    slowwave("remember", "diary", "Prefers tea.", "--subject", "Mara", "--scope", "person", "--kind", "preference")
+    assert "tea" in slowwave("history", "diary", "Mara")
+    slowwave("forget", "diary", "Mara", "--kind", "preference", "--reason", "Asked.")
+    slowwave("forget", "diary", "--match", "crane", "--reason", "Asked.")
+    slowwave("wake", "diary")
+    slowwave("active", "diary", "cranes")
+    slowwave("conflicts", "list", "diary")
+    slowwave("policies", "accept", "diary", "gc_references", "--by", "mara")
+    slowwave("policies", "list", "diary")
+    slowwave("switch", "apply", "off", "--by", "mara", "--note", "Test.")
+    slowwave("switch", "apply", "on", "--by", "mara", "--note", "Test.")
+    token = json.loads(slowwave("tokens", "new", "diary", "--json"))["token"]
+    _serve(environment, tmp_path / "log", token)
+    assert left_behind(behind.owner, SIZE) == [CLEAN] * SIZE
+    if own_login:
+        assert left_behind(behind.logins["applier"], SIZE) == [CLEAN] * SIZE
+
+
+def _serve(environment: dict[str, str], log: Path, token: str) -> None:
+    """Start the server, and let agents write and search at the same time, more of them than the pooler has connections."""
+    program = str(Path(sys.executable).with_name("slowwave"))
+    with (
+        log.open("wb") as out,
+        subprocess.Popen([program, "serve", "--port", "0"], env=environment, stdout=out, stderr=out) as process,
+    ):
+        try:
+            address = until(lambda: re.search(r"(http://127\.0\.0\.1:\d+)", log.read_text()))[1]
+            with (
+                httpx.Client(base_url=address, headers=bearer(token), timeout=120) as client,
+                ThreadPoolExecutor(8) as pool,
+            ):
+
+                def agent(n: int) -> int:
+                    claim = {"statement": f"Likes pier {n}.", "subject": "Mara", "agent": "tests"}
+                    written = client.post("/v1/remember", json=claim)
+                    found = client.post("/v1/search", json={"query": "pier"})
+                    return max(written.status_code, found.status_code)
+
+                assert set(pool.map(agent, range(24))) == {200}
+        finally:
+            process.terminate()
+
 
 # Snapshots from a streaming replica.
 
