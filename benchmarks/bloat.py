@@ -1,6 +1,6 @@
 """Dead rows and size of each table of the schemas after many nights, with and without autovacuum.
 
-``python -m benchmarks.bloat [NIGHTS]``. Each night six messages come in, the night plans, its decided items are approved and applied, and
+``python -m benchmarks.bloat [NIGHTS]``. Each night six messages come in, three operations plan, their decided items are approved and applied, and
 every tenth apply is undone. Autovacuum is off, so that all dead rows are counted that a server would have to remove; a VACUUM follows. The
 nights of a benchmark follow each other within minutes, where autovacuum would find nothing to do yet.
 """
@@ -30,6 +30,7 @@ from slowwave.store.connect import Store
 from slowwave.surfaces.cli.session import open_store
 
 NAMESPACE: Final = "bloat"
+OPERATIONS: Final = "absolutize_dates,dedupe_memories,resolve_conflicts"
 TABLES: Final = """
 SELECT s.schemaname || '.' || s.relname, s.n_live_tup, s.n_dead_tup, pg_total_relation_size(s.relid), s.n_tup_upd, s.n_tup_hot_upd
 FROM pg_stat_user_tables s WHERE s.schemaname IN ('memory', 'night') AND s.n_live_tup + s.n_dead_tup > 0
@@ -98,7 +99,7 @@ def _night(store: Store, n: int, folder: Path) -> int:
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     with store.connect("owner") as connection:
         import_messages(connection, file, embedder=OfflineEmbedder())
-    night = run_night(store, NAMESPACE)
+    night = run_night(store, NAMESPACE, ops=OPERATIONS)
     if night.plan is None or not any(item.decision != "review" for item in night.plan.items):
         return 0
     approval = approve(store, NAMESPACE, night.plan.plan_hash, approver="benchmark", permits=permits())
