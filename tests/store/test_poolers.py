@@ -18,6 +18,7 @@ from slowwave.store.doctor import digest
 from slowwave.store.logins import LOGINS, ROLES, close_idle, passwords
 from slowwave.store.runs import beating
 from slowwave.wiki.corpus.sync import one_sync
+from tests.clusters import cloned, run
 from tests.dreamers import forgetful
 from tests.memories import ask
 from tests.permitting import approve
@@ -76,6 +77,26 @@ def test_a_role_holds_for_statements_transactions_and_copies_and_no_longer(behin
     assert left_behind(behind.owner, 2) == [CLEAN, CLEAN]
 
 
+def test_the_time_zone_is_utc_whatever_the_database_sets(postgres: server.Server, pooler: int) -> None:
+    """On each connection of the server, also those that another client has used."""
+    with cloned(postgres, "template_slowwave") as name:
+        run(postgres.url("postgres"), f"ALTER DATABASE {name} SET timezone = 'Asia/Tokyo'")
+        place = Store(through(Store.embedded_in(postgres.url(name), postgres.home).owner, pooler))
+        other = psycopg.connect(
+            place.owner, prepare_threshold=None
+        )  # it keeps its transaction, and one of two connections
+        assert other.execute("SHOW timezone").fetchall() == [("Asia/Tokyo",)]
+        for role in ("owner", "reader", "owner"):
+            with place.connect(role) as connection:
+                assert connection.execute("SHOW timezone").fetchall() == [("UTC",)]
+            other.commit()
+            with place.connect(role) as connection:
+                assert connection.execute("SHOW timezone").fetchall() == [("UTC",)]
+            assert other.execute("SHOW timezone").fetchall() == [("Asia/Tokyo",)]
+        other.close()
+        close_idle()
+
+
 def test_a_role_may_do_only_what_it_may(behind: Store, store: Store) -> None:
     slug = forgetful(store, rows=1)
     with behind.connect("reader") as connection:
@@ -95,10 +116,10 @@ def test_a_login_that_may_not_take_a_role_is_named(store: Store, pooler: int) ->
 def test_a_heartbeat_leaves_no_timeout(behind: Store, store: Store) -> None:
     slug = forgetful(store, rows=1)
     with behind.connect("planner") as connection:
-        run = open_plan_run(connection, slug)
-    (was,) = ask(store, "SELECT heartbeat_at FROM night.runs WHERE id = %s", run)
-    with beating(behind, "planner", run, 1):
-        until(lambda: ask(store, "SELECT heartbeat_at FROM night.runs WHERE id = %s", run) != [was])
+        planning = open_plan_run(connection, slug)
+    (was,) = ask(store, "SELECT heartbeat_at FROM night.runs WHERE id = %s", planning)
+    with beating(behind, "planner", planning, 1):
+        until(lambda: ask(store, "SELECT heartbeat_at FROM night.runs WHERE id = %s", planning) != [was])
     assert left_behind(behind.owner, 2) == [CLEAN, CLEAN]
 
 
