@@ -1,8 +1,8 @@
-"""Dead rows and size of each table of the schemas after many nights, with and without autovacuum.
+"""Dead rows and size of each table of the schemas after many nights without autovacuum, and dead rows after a VACUUM.
 
-``python -m benchmarks.bloat [NIGHTS]``. Each night six messages come in, three operations plan, their decided items are approved and applied, and
-every tenth apply is undone. Autovacuum is off, so that all dead rows are counted that a server would have to remove; a VACUUM follows. The
-nights of a benchmark follow each other within minutes, where autovacuum would find nothing to do yet.
+``python -m benchmarks.bloat [NIGHTS]``. Each night six messages come in, three operations plan, the decided items are approved and
+applied, and every tenth apply is undone. Autovacuum is off, so all dead rows are counted that a server would have to remove: nights of a
+benchmark follow each other within seconds, and autovacuum would find nothing to do yet.
 """
 
 from __future__ import annotations
