@@ -5,11 +5,13 @@
 FROM python:3.11-slim-trixie AS build
 RUN python -m venv /opt/slowwave
 WORKDIR /src
+# More extras than compose.yaml needs, such as ",kubernetes,s3": docker build --build-arg MORE_EXTRAS=,kubernetes,s3
+ARG MORE_EXTRAS=
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY dbt_like_sql dbt_like_sql
 COPY slowwave slowwave
 RUN --mount=type=cache,target=/root/.cache/pip \
-    /opt/slowwave/bin/pip install --disable-pip-version-check -c constraints.txt '.[dagster,languages,minilm,models,otel,openlineage,serve]'
+    /opt/slowwave/bin/pip install --disable-pip-version-check -c constraints.txt ".[dagster,languages,minilm,models,otel,openlineage,serve${MORE_EXTRAS}]"
 
 FROM python:3.11-slim-trixie
 # git commits the pages of a workspace (SLOWWAVE_PAGES_GIT). Debian's mirrors keep one version of it, so a pinned one would not build.

@@ -233,7 +233,7 @@ def test_services_get_the_addresses_that_they_need_and_no_others() -> None:
 
 def test_image_has_what_the_review_page_and_http_need() -> None:
     """Both are services of compose.yaml, published on loopback alone, and their extra is in the image (F21)."""
-    (extras,) = re.findall(r"'\.\[([\w,]+)\]'", DOCKERFILE)
+    (extras,) = re.findall(r'"\.\[([\w,]+)\$\{MORE_EXTRAS\}\]"', DOCKERFILE)
     assert {"dagster", "serve"} <= set(extras.split(","))
     for name, port in (("serve", 7070), ("review", 4600)):
         assert OURS[name]["ports"] == [f"127.0.0.1:{port}:{port}"]

@@ -111,11 +111,11 @@ BATCH_TABLES: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS batch_cells (
   journal_id bigint NOT NULL DEFAULT nextval('night.journal_id_seq'), undoes bigint, item_id uuid NOT NULL,
   tbl text NOT NULL, row_id uuid NOT NULL, key text NOT NULL, col text NOT NULL, action text NOT NULL, seen text, value text
-) ON COMMIT DELETE ROWS;
+) ON COMMIT DROP;
 CREATE TEMPORARY TABLE IF NOT EXISTS batch_rows (
   journal_id bigint NOT NULL DEFAULT nextval('night.journal_id_seq'), undoes bigint, item_id uuid NOT NULL,
   tbl text NOT NULL, row_id uuid NOT NULL, key text NOT NULL, named boolean NOT NULL, action text NOT NULL, body jsonb
-) ON COMMIT DELETE ROWS;
+) ON COMMIT DROP;
 """
 
 PURGE_ON: Final = "SET LOCAL slowwave.purge = 'on'"

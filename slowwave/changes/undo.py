@@ -51,7 +51,7 @@ CREATE TEMPORARY TABLE IF NOT EXISTS undo_entries (
   id bigint NOT NULL, item_id uuid NOT NULL, table_name text NOT NULL, row_id uuid NOT NULL, row_key text NOT NULL,
   column_name text NOT NULL, action text NOT NULL, before_hash text, after_hash text, undoes bigint,
   before text, after text, imaged boolean NOT NULL, undone_by bigint
-) ON COMMIT DELETE ROWS
+) ON COMMIT DROP
 """
 """The entries of the run as they were loaded, including those undone already. Verification and restoration use only this table."""
 

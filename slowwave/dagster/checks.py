@@ -260,22 +260,27 @@ def validate(store: Store, namespaces: list[str], promises: Mapping[str, Promise
     """Great Expectations' result of each promise about the rows of ``namespaces``, as the reader's role."""
     import great_expectations as gx  # seconds to import
     import great_expectations.expectations as gxe
-    from sqlalchemy import make_url
+    from sqlalchemy import event
 
     with store.connect("reader") as connection:  # says in a sentence what is wrong with the database, if anything is
         rows = connection.execute(_NAMESPACE_IDS, (namespaces,)).fetchall()
     ids = ", ".join(f"'{uuid.UUID(str(id_))}'" for (id_,) in rows) or "NULL"
     reader = Store(store.logins.get("reader", store.owner)).sqlalchemy_url()
-    url = make_url(reader).update_query_dict({"options": "-c role=slowwave_reader"})
     context: Any = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}
-    source = context.data_sources.add_postgres("store", connection_string=url.render_as_string(hide_password=False))
+    unprepared = {"connect_args": {"prepare_threshold": None}}  # as behind a pooler
+    source = context.data_sources.add_postgres("store", connection_string=reader, kwargs=unprepared)
+    event.listen(source.get_execution_engine().engine, "begin", _become_reader)
     results: dict[str, Any] = {}
     for name, promise in promises.items():
         query = f"SELECT * FROM ({promise.query}) q WHERE namespace_id IN ({ids})"  # noqa: S608 - ids are checked UUIDs
         batch = source.add_query_asset(name, query=query).add_batch_definition_whole_table("all").get_batch()
         results[name] = batch.validate(getattr(gxe, promise.kind)(**promise.arguments), result_format="BASIC")
     return results
+
+
+def _become_reader(connection: Any) -> None:
+    connection.exec_driver_sql("SET LOCAL ROLE slowwave_reader")
 
 
 def errors_of(result: Any) -> list[str]:

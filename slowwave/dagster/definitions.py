@@ -32,14 +32,16 @@ def build_jobs(layout: Layout = DEFAULT) -> dict[str, Any]:
     return {job.name: job for job in made}
 
 
-def build_sensors(built: Mapping[str, Any], layout: Layout = DEFAULT) -> list[dg.SensorDefinition]:
-    """Build all sensors; ``built`` are the jobs by name."""
+def build_sensors(
+    built: Mapping[str, Any], layout: Layout = DEFAULT, timetable: Timetable | None = None
+) -> list[dg.SensorDefinition]:
+    """Build all sensors; ``built`` are the jobs by name. The runs of nights have the tags of ``timetable``."""
     return [
         sensors.namespaces_sensor,
         sensors.changed_folders_sensor(built["corpus_sync_job"]),
-        sensors.changed_trees_sensor(built["night_job"]),
+        sensors.changed_trees_sensor(built["night_job"], timetable),
         sensors.open_proposals_sensor(built["proposals_job"]),
-        sensors.requested_nights_sensor(built["night_job"]),
+        sensors.requested_nights_sensor(built["night_job"], timetable),
         gate.approval_sensor(built["apply_job"]),
         gate.decisions_sensor(layout),
         sensors.pending_notices,
@@ -70,8 +72,8 @@ def build_defs(
     - ``key_prefix`` comes before the key of every asset, and ``groups`` renames groups (``snapshot``, ``models``, ``audits``,
       ``planners``, ``gate``, ``corpora``, ``stores``).
     - ``location`` is the name of this code location, which links to the Launchpad contain.
-    - ``timetable`` says when the schedules run; by default ``SLOWWAVE_NIGHTLY_HOUR``, ``_NIGHTLY_DAYS``, ``_TIME_ZONE`` and
-      ``_NIGHTS_PER_RUN`` do.
+    - ``timetable`` says when the schedules run, and how many namespaces and which tags a run has; by default
+      ``SLOWWAVE_NIGHTLY_HOUR``, ``_NIGHTLY_DAYS``, ``_TIME_ZONE``, ``_NIGHTS_PER_RUN`` and ``_NIGHT_RUN_TAGS`` do.
     - ``executor`` runs the steps; by default each run is one process, because its steps are few.
     """
     layout = Layout(tuple(key_prefix), dict(groups or {}), location, tuple(owners))
@@ -82,7 +84,7 @@ def build_defs(
         asset_checks=build_checks(layout),
         jobs=list(built.values()),
         schedules=build_schedules(built, when),
-        sensors=build_sensors(built, layout),
+        sensors=build_sensors(built, layout, when),
         resources=build_resources(resources),
         executor=executor or dg.in_process_executor,
     )

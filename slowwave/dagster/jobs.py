@@ -342,16 +342,21 @@ def _nightly(job: dg.JobDefinition, when: Timetable, *, cron: str, running: Any)
             problems = look_at_stores(store)
             known = set(context.instance.get_dynamic_partitions(str(namespaces.name)))
             nights = {name: due(store, name, weekly=with_weekly) for name in stored_namespaces(store) if name in known}
+            sizes = when.sizes(store, list(nights))
         except STORE_PROBLEMS as problem:
             return dg.SkipReason(error_text(problem))
         closed = [str(one.closed) for one in nights.values() if one.closed]
         requests: list[dg.RunRequest] = []
         for operations in ("", WEEKLY):
             names = [name for name, one in nights.items() if one.night and one.weekly == bool(operations)]
-            for start in range(0, len(names), when.nights_per_run):
-                group = names[start : start + when.nights_per_run]
-                key = f"{at:%Y-%m-%d}:{operations or 'nightly'}:{start // when.nights_per_run}"
-                requests.append(dg.RunRequest(run_key=key, run_config=night_config(group, operations)))
+            for size in sorted({sizes[name] for name in names}):
+                of_size = [name for name in names if sizes[name] == size]
+                for start in range(0, len(of_size), when.nights_per_run):
+                    group = of_size[start : start + when.nights_per_run]
+                    key = f"{at:%Y-%m-%d}:{operations or 'nightly'}:{start // when.nights_per_run}"
+                    key += f":{size}" if size else ""
+                    config = night_config(group, operations)
+                    requests.append(dg.RunRequest(run_key=key, run_config=config, tags=when.run_tags.get(size)))
         if not requests:
             return dg.SkipReason(" ".join(closed) or "There is no namespace yet.")
         for sentence in (*closed, *problems):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
 import psycopg
 
 from slowwave.errors import SettingsError, SlowwaveError
 from slowwave.night.run_events import Level, in_words, levels_in, refusal, says_itself, strictest
+from slowwave.night.snapshot import snapshot_rows
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
 
@@ -62,19 +63,31 @@ DEFAULT: Final = Layout()
 class Timetable:
     """When the schedules run: at ``hour`` on ``days`` (1 is Monday) in ``time_zone``, with so many namespaces in a run.
 
-    On the last of the days nights have the weekly operations as well.
+    On the last of the days nights have the weekly operations as well. ``run_tags`` are tags of a run of nights by the number of rows from
+    which they hold.
     """
 
     hour: int = 3
     days: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
     time_zone: str = "UTC"
     nights_per_run: int = 50
+    run_tags: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Mapping[str, Any]])
 
     @classmethod
     def from_settings(cls) -> Timetable:
         """Return the timetable of the environment's settings (``SLOWWAVE_NIGHTLY_HOUR`` and others)."""
         found = Settings.for_namespace({})
-        return cls(found.nightly_hour, found.nightly_days, found.time_zone, found.nights_per_run)
+        return cls(found.nightly_hour, found.nightly_days, found.time_zone, found.nights_per_run, found.night_run_tags)
+
+    def sizes(self, store: Store, names: Sequence[str]) -> dict[str, int]:
+        """Return the key of ``run_tags`` that holds for each namespace; 0 for one with fewer rows than the smallest key.
+
+        Rows are those of the namespace's latest snapshot. One that has none counts as the largest, as its first night may read an import.
+        """
+        if not self.run_tags:
+            return dict.fromkeys(names, 0)
+        rows, sizes = snapshot_rows(store), sorted(self.run_tags)
+        return {name: max((size for size in sizes if size <= rows.get(name, sizes[-1])), default=0) for name in names}
 
     def cron(self, after: int = 0, minute: int = 0, *, days: Sequence[int] | None = None) -> str:
         """Return the cron expression of so many hours after the nights, on ``days`` (default: on every day)."""

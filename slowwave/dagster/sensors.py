@@ -12,7 +12,7 @@ import dagster as dg
 
 from slowwave.dagster.gate import IN_FLIGHT
 from slowwave.dagster.jobs import namespaces_in, night_config
-from slowwave.dagster.layout import DEFAULT, STORE_PROBLEMS, Layout, error_text
+from slowwave.dagster.layout import DEFAULT, STORE_PROBLEMS, Layout, Timetable, error_text
 from slowwave.dagster.layout import namespaces as partitions
 from slowwave.night.status import due
 from slowwave.store.connect import Store
@@ -98,8 +98,9 @@ def changed_folders_sensor(job: dg.JobDefinition) -> dg.SensorDefinition:
     return changed_folders
 
 
-def changed_trees_sensor(job: dg.JobDefinition) -> dg.SensorDefinition:
+def changed_trees_sensor(job: dg.JobDefinition, timetable: Timetable | None = None) -> dg.SensorDefinition:
     """Build ``changed_trees``, which starts a night for a connected folder in which files have changed."""
+    when = timetable or Timetable.from_settings()
 
     @dg.sensor(
         name="changed_trees",
@@ -117,12 +118,17 @@ def changed_trees_sensor(job: dg.JobDefinition) -> dg.SensorDefinition:
         try:
             with store.connect("reader") as connection:
                 states = tree_states(connection, context.instance.get_dynamic_partitions(str(partitions.name)))
+            sizes = when.sizes(store, [state.namespace for state in states])
         except STORE_PROBLEMS as problem:
             return dg.SkipReason(error_text(problem))
         changed = [state for state in states if state.changed]
         now = time.time()
         requests = [
-            dg.RunRequest(run_key=f"{state.namespace}:{state.fingerprint}", run_config=night_config([state.namespace]))
+            dg.RunRequest(
+                run_key=f"{state.namespace}:{state.fingerprint}",
+                run_config=night_config([state.namespace]),
+                tags=when.run_tags.get(sizes[state.namespace]),
+            )
             for state in changed
             if not now - QUIET < state.newest <= now
         ]
@@ -192,8 +198,9 @@ def open_proposals_sensor(job: dg.JobDefinition) -> dg.SensorDefinition:
 # Nights that agents request.
 
 
-def requested_nights_sensor(job: dg.JobDefinition) -> dg.SensorDefinition:
+def requested_nights_sensor(job: dg.JobDefinition, timetable: Timetable | None = None) -> dg.SensorDefinition:
     """Build ``requested_nights``, which starts ``night_job`` where an agent requested a night."""
+    when = timetable or Timetable.from_settings()
 
     @dg.sensor(
         name="requested_nights",
@@ -212,12 +219,13 @@ def requested_nights_sensor(job: dg.JobDefinition) -> dg.SensorDefinition:
             known = set(context.instance.get_dynamic_partitions(str(partitions.name)))
             found = {name: request for name, request in open_requests(store).items() if name in known}
             closed = {name: due(store, name, force=True).closed for name in found}
+            sizes = when.sizes(store, list(found))
         except STORE_PROBLEMS as problem:
             return dg.SkipReason(error_text(problem))
         # The night of an unchanged namespace closes the request. Other gates open later, and the key is still unused then.
         held = {name: one for name, one in closed.items() if one and one.gate != "unchanged"}
         requests = [
-            dg.RunRequest(run_key=request.id, run_config=night_config([name]))
+            dg.RunRequest(run_key=request.id, run_config=night_config([name]), tags=when.run_tags.get(sizes[name]))
             for name, request in found.items()
             if name not in held
         ]

@@ -85,6 +85,18 @@ def snapshot_of_night(
     return dated if together else load_snapshot(saved.location, saved.digest)
 
 
+_ROWS: Final = """
+SELECT n.slug, (SELECT sum(c.value::bigint) FROM jsonb_each_text(s.row_counts) c) FROM memory.namespaces n
+CROSS JOIN LATERAL (SELECT row_counts FROM night.snapshots WHERE namespace_id = n.id ORDER BY taken_at DESC LIMIT 1) s
+"""
+
+
+def snapshot_rows(store: Store) -> dict[str, int]:
+    """Return the number of rows in the latest snapshot of each namespace that has had one."""
+    with store.connect("reader") as connection:
+        return {str(name): int(str(rows or 0)) for name, rows in connection.execute(_ROWS).fetchall()}
+
+
 def _untouched(store: Store, snapshot: Snapshot, run_id: str) -> bool:
     since = {
         "settings": Jsonb(dict(snapshot.settings)),

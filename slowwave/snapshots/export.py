@@ -25,7 +25,7 @@ from sqlalchemy import Table
 from slowwave.bindings.binding import Binding, memory_binding
 from slowwave.bindings.rendering import UNREADABLE, Scope, Scopes, select_dimensions, select_rows, select_vectors
 from slowwave.bindings.stores import connected_store, reading, store_named
-from slowwave.errors import SnapshotError
+from slowwave.errors import SnapshotError, StoreError
 from slowwave.snapshots.files import let_go
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, UnreadableRow, Vectors, arrow_schema
 from slowwave.store.connect import Store
@@ -94,22 +94,80 @@ def export_snapshot(store: Store, namespace: str, *, model: str = "") -> Snapsho
     ``model`` is the preferred vector model if the settings of the namespace name none. Connects as the role reader. Raises ``Refused``
     for an unknown namespace.
     """
-    with store.connect("reader") as connection:
+    with _one_instant(store) as (connection, at):
+        return read_snapshot(connection, namespace, model=model, at=at)
+
+
+# Snapshots from a replica, which may be behind the database that nights write to.
+#
+# A night needs everything that was committed before it read: applied plans, decisions, settings. So the database is asked for its next
+# transaction id, and the replica is read in a snapshot in which a transaction with that id or a later one has ended. Its commit is in the
+# log after all of those. The snapshot carries the instant at which the id was taken, by the clock of the database.
+
+REPLICA_SECONDS: Final = 30.0
+"""How long a snapshot waits for a replica that is behind."""
+
+_POLL_SECONDS: Final = 0.05
+
+_MARK: Final = "SELECT pg_current_xact_id()::text, now(), (SELECT id::text FROM night.store)"
+_SEEN: Final = "SELECT pg_snapshot_xmax(pg_current_snapshot()) > %s::xid8, (SELECT id::text FROM night.store)"
+
+
+@contextmanager
+def _one_instant(store: Store) -> Generator[tuple[Connection, datetime | None]]:
+    """Open a transaction that reads the store at one instant, from the replica if there is one.
+
+    Yield its connection, and the instant that a snapshot from a replica carries. Raises ``StoreError`` if the replica is of another store,
+    stays behind for ``REPLICA_SECONDS``, or cancels the read.
+    """
+    place, xid, at, store_id = store.read_from(), "", None, None
+    if place is not store:
+        with store.connect("reader") as connection:
+            ((xid, at, store_id),) = connection.execute(_MARK).fetchall()
+    deadline = time.monotonic() + REPLICA_SECONDS
+    with place.connect("reader") as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
-        with connection.transaction():
-            return read_snapshot(connection, namespace, model=model)
+        while True:
+            with connection.transaction():
+                if place is store:
+                    yield connection, None
+                    return
+                ((seen, found),) = connection.execute(_SEEN, (xid,)).fetchall()
+                if found != store_id:
+                    raise StoreError(
+                        f"{place.variable} leads to another store than SLOWWAVE_DATABASE_URL. Set it to a replica of that database."
+                    )
+                if seen:
+                    assert isinstance(at, datetime)  # noqa: S101 - the type of now()
+                    try:
+                        yield connection, at.astimezone(UTC)
+                    except psycopg.OperationalError as problem:
+                        raise StoreError(
+                            f"The replica at {place.address()} ended the read of a snapshot ({type(problem).__name__}). If changes that it "
+                            "had to apply were in the way: set hot_standby_feedback = on there, or a longer max_standby_streaming_delay."
+                        ) from problem
+                    return
+            if time.monotonic() > deadline:
+                raise StoreError(
+                    f"The replica at {place.address()} has been behind the store for {REPLICA_SECONDS:.0f} s, so no snapshot was read. "
+                    f"Let it catch up, or unset {place.variable}: snapshots are then read from the store itself."
+                )
+            time.sleep(_POLL_SECONDS)
 
 
-def read_snapshot(connection: Connection, namespace: str, *, model: str = "") -> Snapshot:
-    """Read a snapshot as ``export_snapshot`` does, on a connection whose transaction the caller holds."""
+def read_snapshot(connection: Connection, namespace: str, *, model: str = "", at: datetime | None = None) -> Snapshot:
+    """Read a snapshot as ``export_snapshot`` does, on a connection whose transaction the caller holds.
+
+    It carries the instant ``at``, by default that of the transaction.
+    """
     found = connection.execute(_NAMESPACE_ROW, (namespace,)).fetchone()
     if found is None:
         raise unknown_namespace(connection, namespace)
     id_, read_only, settings, taken_at, counter = found
     if not isinstance(taken_at, datetime) or not isinstance(settings, dict):
         raise SnapshotError("The namespaces table does not hold what this version expects: run `slowwave doctor`.")
-    namespace_id, taken_at = str(id_), taken_at.astimezone(UTC)
+    namespace_id, taken_at = str(id_), at or taken_at.astimezone(UTC)
     connected = connected_store(connection, namespace_id)
     if connected is None:
         binding, scope = memory_binding(), Scope(namespace_id)
@@ -366,14 +424,13 @@ _REGISTERED = "SELECT dimensions FROM memory.vector_models WHERE model = %s"
 
 def export_snapshots(store: Store, name: str, namespaces: Sequence[str]) -> dict[str, Snapshot]:
     """Return snapshots of namespaces of the connected store ``name`` by their names here; other namespaces are left out."""
-    with store.connect("reader") as connection:
-        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        connection.read_only = True
-        with connection.transaction():
-            return _read_namespaces(connection, name, namespaces)
+    with _one_instant(store) as (connection, at):
+        return _read_namespaces(connection, name, namespaces, at)
 
 
-def _read_namespaces(connection: Connection, name: str, namespaces: Sequence[str]) -> dict[str, Snapshot]:
+def _read_namespaces(
+    connection: Connection, name: str, namespaces: Sequence[str], instant: datetime | None
+) -> dict[str, Snapshot]:
     of = store_named(connection, name)
     found = connection.execute(_WHOSE, (name, list(namespaces))).fetchall()
     scopes = Scopes(tuple(str(row[0]) for row in found), tuple(str(row[2]) for row in found))
@@ -388,7 +445,7 @@ def _read_namespaces(connection: Connection, name: str, namespaces: Sequence[str
     for id_, slug, _, read_only, settings, taken_at, counter in found:
         if not isinstance(taken_at, datetime) or not isinstance(settings, dict):
             raise SnapshotError("The namespaces table does not hold what this version expects: run `slowwave doctor`.")
-        at, own = taken_at.astimezone(UTC), str(id_)
+        at, own = instant or taken_at.astimezone(UTC), str(id_)
         readable, left_out = without_unreadable({table: parts[own] for table, parts in tables.items()})
         made[str(slug)] = Snapshot(
             namespace_id=own,

@@ -13,12 +13,11 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 import psycopg
-from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from slowwave.errors import NoAnswer, StoreError
 from slowwave.store import logins as idle
-from slowwave.store.logins import LOGINS, ROLES, Connection, Role, checked, passwords
+from slowwave.store.logins import LOGINS, ROLES, Connection, Role, Session, checked, passwords
 
 # The address of the store, and its connections.
 #
@@ -28,25 +27,34 @@ from slowwave.store.logins import LOGINS, ROLES, Connection, Role, checked, pass
 
 _URL: Final = "SLOWWAVE_DATABASE_URL"
 _APPLY_URL: Final = "SLOWWAVE_APPLY_DATABASE_URL"
+_REPLICA_URL: Final = "SLOWWAVE_REPLICA_URL"
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
     """A database with the schemas ``memory`` and ``night``.
 
-    ``owner`` is the owner's address; ``logins`` are the addresses of roles that have a dedicated login.
+    ``owner`` is the owner's address; ``logins`` are the addresses of roles that have a dedicated login. ``replica`` is the address of a
+    replica from which snapshots are read, empty if there is none. ``variable`` names the variable that ``owner`` comes from.
     """
 
     owner: str = field(repr=False)
     logins: Mapping[str, str] = field(default_factory=dict, repr=False)
     embedded: bool = False
+    replica: str = field(default="", repr=False)
+    variable: str = _URL
 
     @classmethod
     def from_environment(cls) -> Store:
         """Return the store that the environment names, else the embedded server's, which is started if necessary."""
         if url := os.environ.get(_URL, "").strip():
             apply_url = os.environ.get(_APPLY_URL, "").strip()
-            return cls(checked(_URL, url), {"applier": checked(_APPLY_URL, apply_url)} if apply_url else {})
+            replica = os.environ.get(_REPLICA_URL, "").strip()
+            return cls(
+                checked(_URL, url),
+                {"applier": checked(_APPLY_URL, apply_url)} if apply_url else {},
+                replica=checked(_REPLICA_URL, replica) if replica else "",
+            )
         from slowwave.store import server
 
         running = server.start()
@@ -87,20 +95,14 @@ class Store:
             raise
         idle.give_back(key, connection)
 
-    def _opened(self, role: Role) -> Connection:
+    def _opened(self, role: Role) -> Session:
         """Open a new connection with the login of ``role``.
 
         Raises ``NoAnswer`` if the server does not answer.
         """
         address = self.logins.get(role, self.owner)
         try:
-            return psycopg.connect(
-                address,
-                autocommit=True,
-                application_name=f"slowwave-{role}",
-                options="-c timezone=UTC",
-                connect_timeout=10,
-            )
+            return Session.open(address, f"slowwave-{role}")
         except psycopg.OperationalError as problem:
             finding = f"The database at {_place(address)} does not answer as {role} ({_first_line(problem)})."
             raise NoAnswer(finding, self._remedy(role)) from None
@@ -108,19 +110,21 @@ class Store:
     def _remedy(self, role: Role) -> str:
         if self.embedded:
             return "It is the embedded server: `slowwave stop` ends what is left of it, and the next command starts it anew."
-        return (
-            f"Start it, or correct host, database, user or password in {_APPLY_URL if role in self.logins else _URL}."
-        )
+        return f"Start it, or correct host, database, user or password in {_APPLY_URL if role in self.logins else self.variable}."
 
-    def _act_as(self, connection: Connection, role: Role) -> None:
+    def _act_as(self, connection: Session, role: Role) -> None:
         """Take a role that has no dedicated login, by ``SET ROLE``."""
         try:
-            connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(f"slowwave_{role}")))
+            connection.act_as(f"slowwave_{role}")
         except psycopg.errors.Error as problem:
             raise StoreError(
-                f"The login of SLOWWAVE_DATABASE_URL may not act as slowwave_{role} ({_first_line(problem)}). "
+                f"The login of {self.variable} may not act as slowwave_{role} ({_first_line(problem)}). "
                 "`slowwave doctor` prints the GRANT that it lacks."
             ) from None
+
+    def read_from(self) -> Store:
+        """Return the store that snapshots are read from: the replica if there is one."""
+        return Store(self.replica, variable=_REPLICA_URL) if self.replica else self
 
     def address(self) -> str:
         """Return host:port/database for users; never a user or a password."""

@@ -11,18 +11,24 @@ import secrets
 import selectors
 import threading
 import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, LiteralString, Self
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
+from psycopg.rows import Row
 
 from slowwave.errors import StoreError
+
+if TYPE_CHECKING:
+    from psycopg.abc import Params, Query
+    from psycopg.copy import Writer
 
 # Idle connections of this process for reuse: a few, each for one address, login and role.
 #
@@ -43,7 +49,8 @@ It is closed when a connection is next requested or returned; a process that doe
 """
 
 _RESET: Final = """
-CLOSE ALL; RESET SESSION AUTHORIZATION; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES
+CLOSE ALL; RESET SESSION AUTHORIZATION; RESET ALL; SET timezone = 'UTC'; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP;
+DISCARD SEQUENCES
 """
 """``DISCARD ALL`` without prepared statements: psycopg creates those itself, and would not notice that they are gone."""
 
@@ -51,11 +58,103 @@ Key = tuple[str, str]
 """Address with login, and the role that is set on it (empty if the login has its rights directly)."""
 Connection = psycopg.Connection[tuple[object, ...]]
 
+_OPEN: Final = "SELECT set_config('timezone', 'UTC', false), pg_backend_pid()"
+
+
+class Session(psycopg.Connection[tuple[object, ...]]):
+    """A connection in UTC that also works through a pooler in transaction mode, such as PgBouncer.
+
+    Such a pooler may run each transaction on another connection of the server, which other clients use before and after. Nothing may
+    then outlast a transaction: statements are not prepared on the server, and ``role`` is taken anew in each transaction. A statement
+    outside of a transaction gets one.
+    """
+
+    pooled: bool = False
+    role: str = ""
+    _depth: int = 0
+
+    @classmethod
+    def open(cls, address: str, name: str) -> Session:
+        """Connect in autocommit mode, and find out whether a pooler is in between. Raises psycopg errors.
+
+        The time zone is set by a statement, as PgBouncer refuses options of the server at the start of a connection. A pooler answers
+        with a process id that is not that of the server's process.
+        """
+        connection = cls.connect(address, autocommit=True, application_name=name, connect_timeout=10)
+        row = connection.execute(_OPEN).fetchone()
+        if row and row[1] != connection.info.backend_pid:
+            connection.pooled, connection.prepare_threshold = True, None
+        return connection
+
+    def act_as(self, role: str) -> None:
+        """Take a role, for the session or, behind a pooler, for each transaction. Raises psycopg errors."""
+        if self.pooled:
+            if self.role != role:
+                self.role, self.cursor_factory = role, _PooledCursor
+                with self.transaction():  # takes the role once, so that a missing right is reported here
+                    pass
+            return
+        self.execute(_set_role("SET", role))
+
+    @contextmanager
+    def transaction(
+        self, savepoint_name: str | None = None, force_rollback: bool = False
+    ) -> Generator[psycopg.Transaction]:
+        """Open a transaction or a savepoint, as psycopg does."""
+        with super().transaction(savepoint_name, force_rollback) as begun:
+            if self.role and not self._depth:
+                psycopg.Cursor(self).execute(_set_role("SET LOCAL", self.role))
+            self._depth += 1
+            try:
+                yield begun
+            finally:
+                self._depth -= 1
+
+    def in_transaction(self) -> AbstractContextManager[object]:
+        """Return a context that opens a transaction unless one is open."""
+        return nullcontext() if self._depth else self.transaction()
+
+
+class _PooledCursor(psycopg.Cursor[Row]):
+    """A cursor of a ``Session`` with a role behind a pooler: each of its statements is in a transaction."""
+
+    def execute(
+        self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool | None = None
+    ) -> Self:
+        with self._in_transaction():
+            return super().execute(query, params, prepare=prepare, binary=binary)
+
+    def executemany(self, query: Query, params_seq: Iterable[Params], *, returning: bool = False) -> None:
+        with self._in_transaction():
+            super().executemany(query, params_seq, returning=returning)
+
+    @contextmanager
+    def copy(
+        self, statement: Query, params: Params | None = None, *, writer: Writer | None = None
+    ) -> Generator[psycopg.Copy]:
+        with self._in_transaction(), super().copy(statement, params, writer=writer) as copy:
+            yield copy
+
+    def _in_transaction(self) -> AbstractContextManager[object]:
+        connection = self.connection
+        assert isinstance(connection, Session)  # noqa: S101 - only ``Session.act_as`` makes such cursors
+        return connection.in_transaction()
+
+
+def _set_role(verb: LiteralString, role: str) -> sql.Composed:
+    return sql.SQL("{} ROLE {}").format(sql.SQL(verb), sql.Identifier(role))
+
+
+def another(connection: Connection) -> Session:
+    """Open another connection with the address and login of one. Raises psycopg errors."""
+    info = connection.info
+    return Session.open(make_conninfo(info.dsn, password=info.password or None), "slowwave-lock")
+
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     key: Key
-    connection: Connection
+    connection: Session
     since: float
 
 
@@ -68,13 +167,13 @@ class _Idle:
 
 
 _idle = _Idle()
-_AT_HAND: Final[ContextVar[dict[Key, Connection] | None]] = ContextVar("at_hand", default=None)
+_AT_HAND: Final[ContextVar[dict[Key, Session] | None]] = ContextVar("at_hand", default=None)
 """Connections that the blocks of one unit of work pass on to each other, by key."""
 
 _inherited: list[_Idle] = []  # if a child closed its parent's connections, it would end the parent's sessions
 
 
-def take(key: Key) -> Connection | None:
+def take(key: Key) -> Session | None:
     """Return the connection that was returned last for this key, if it is still usable; the caller owns it from then on."""
     at_hand = (_AT_HAND.get() or {}).pop(key, None)
     if at_hand is not None:
@@ -93,7 +192,7 @@ def take(key: Key) -> Connection | None:
         found.connection.close()
 
 
-def give_back(key: Key, connection: Connection) -> None:
+def give_back(key: Key, connection: Session) -> None:
     """Keep a connection for reuse, or close it if it is inside a statement, changed, or one too many."""
     at_hand = _AT_HAND.get()
     if at_hand is not None and key not in at_hand and _at_rest(connection):
@@ -118,7 +217,7 @@ def handed_on() -> Generator[None]:
     For work of many small steps, none of which sets anything that outlasts its transaction. A reset is a statement of a fifth of a
     millisecond, and the night of a small namespace has twenty such steps.
     """
-    at_hand: dict[Key, Connection] = {}
+    at_hand: dict[Key, Session] = {}
     token = _AT_HAND.set(at_hand)
     try:
         yield
@@ -161,8 +260,13 @@ def _at_rest(connection: Connection) -> bool:
     return True
 
 
-def _as_new(connection: Connection) -> bool:
-    """Reset a connection to the state in which it was opened; return False if that fails."""
+def _as_new(connection: Session) -> bool:
+    """Reset a connection to the state in which it was opened; return False if that fails.
+
+    Behind a pooler nothing outlasts a transaction, and the statement would reset a connection of the server that others use.
+    """
+    if connection.pooled:
+        return True
     try:
         with connection.cursor() as cursor:
             cursor.execute(_RESET)

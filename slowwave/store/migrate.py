@@ -153,7 +153,7 @@ def migrate(store: Store) -> list[str]:
             raise StoreError(
                 f"The database is encoded in {encoding}, so it cannot hold every text. {MAKE_UTF8} Nothing was changed."
             )
-    engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool)
+    engine = create_engine(store.sqlalchemy_url(), poolclass=NullPool, connect_args={"prepare_threshold": None})
     try:
         with engine.begin() as connection:
             connection.execute(text(_ADVISORY_LOCK))

@@ -140,7 +140,6 @@ def _beat(store: Store, role: Role, run_id: str, every: float, stop: Event) -> N
     while not stop.wait(every):
         try:
             with store.connect(role) as connection:
-                connection.execute("SET lock_timeout = '5s'")  # a process that ends the run may hold its row for long
                 while _refresh(connection, run_id):
                     if stop.wait(every):
                         return
@@ -151,7 +150,9 @@ def _beat(store: Store, role: Role, run_id: str, every: float, stop: Event) -> N
 
 def _refresh(connection: Connection, run_id: str) -> bool:
     """Refresh the heartbeat; return False if the run no longer holds its namespace."""
-    return connection.execute(_REFRESH, (run_id, list(HOLDING))).rowcount == 1
+    with connection.transaction():
+        connection.execute(_BE_PATIENT, ("5s",))  # a process that ends the run may hold its row for long
+        return connection.execute(_REFRESH, (run_id, list(HOLDING))).rowcount == 1
 
 
 # Runs in the ledger: find one by name, with its state, progress and heartbeat. Nothing here changes a run.

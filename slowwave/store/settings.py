@@ -88,7 +88,16 @@ KHORA_SETTINGS: Final[Mapping[str, str]] = {
 PROGRAM_VARIABLES: Final = frozenset(
     f"{PREFIX}{name}"
     for name in (
-        *("HOME", "DATABASE_URL", "APPLY_DATABASE_URL", "DAGSTER_URL", "SNAPSHOTS", "DISABLE_APPLY", "TOKEN"),
+        *(
+            "HOME",
+            "DATABASE_URL",
+            "APPLY_DATABASE_URL",
+            "REPLICA_URL",
+            "DAGSTER_URL",
+            "SNAPSHOTS",
+            "DISABLE_APPLY",
+            "TOKEN",
+        ),
         *("WEBHOOK_URL", "WEBHOOK_SECRET", "NOTIFY_URL", "DIGEST_URL", "REVIEW_URL"),
         *("EMBEDDING_API_KEY", "JUDGE_API_KEY", "WRITER_API_KEY", "SEARCH_API_KEY"),
     )
@@ -110,7 +119,7 @@ OPERATORS: Final = (
                 "pages_git",
             ),
             "wake_profiles",
-            *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
+            *("nightly_hour", "nightly_days", "time_zone", "nights_per_run", "night_run_tags"),
         )
     )
 )
@@ -120,7 +129,7 @@ _BY_DAY: Final = frozenset(
         *("recall_log_share", "wake_profiles", "screening_on_write", "max_write_bytes"),
         "reranker_model",
         *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps", "search_max_tokens_per_day"),
-        *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
+        *("nightly_hour", "nightly_days", "time_zone", "nights_per_run", "night_run_tags"),
         "questions_per_night",
     )
 )
@@ -284,6 +293,11 @@ class Settings(BaseSettings):
         le=1000,
         description="Namespaces that one run of Dagster serves.",
         json_schema_extra={"why": "Large deployments spread the runs over more workers."},
+    )
+    night_run_tags: dict[int, dict[str, Any]] = Field(
+        default={},
+        description="Tags of a night's run in Dagster, by the rows of its namespaces from which they hold, as JSON.",
+        json_schema_extra={"why": "Launchers that take resources from tags, such as dagster-k8s/config."},
     )
     gate_min_hours: float = Field(
         default=24.0,

@@ -111,11 +111,12 @@ def test_the_project_has_what_the_factory_builds() -> None:
 
 
 def test_the_timetable_is_that_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``nightly_hour``, ``nightly_days``, ``time_zone`` and ``nights_per_run``."""
+    """``nightly_hour``, ``nightly_days``, ``time_zone``, ``nights_per_run`` and ``night_run_tags``."""
     given = {"NIGHTLY_HOUR": "23", "NIGHTLY_DAYS": "[1, 5]", "TIME_ZONE": "Europe/Berlin", "NIGHTS_PER_RUN": "7"}
+    given["NIGHT_RUN_TAGS"] = '{"9": {"team": "a"}}'
     for name, value in given.items():
         monkeypatch.setenv(f"SLOWWAVE_{name}", value)
-    assert Timetable.from_settings() == Timetable(23, (1, 5), "Europe/Berlin", 7)
+    assert Timetable.from_settings() == Timetable(23, (1, 5), "Europe/Berlin", 7, {9: {"team": "a"}})
 
 
 def test_a_deployment_chooses_its_own_names(store: Store) -> None:

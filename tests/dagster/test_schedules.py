@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 import pytest
 
 from slowwave.night.night import run_night
+from slowwave.night.snapshot import snapshot_rows
 from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from tests.dagster.project import project
 from tests.dreamers import dead_run
 from tests.memories import behind_triggers
-from tests.nights import new_world, write_a_plan
+from tests.nights import new_world, take_snapshot, write_a_plan
 
 NIGHT = datetime(2026, 3, 2, 3, tzinfo=UTC)
 SUNDAY = NIGHT - timedelta(days=1)
@@ -47,6 +49,30 @@ def test_a_run_serves_a_group_of_namespaces(store: Store, monkeypatch: pytest.Mo
     assert isinstance(requests, list)
     assert namespaces_of(requests) == [slugs[:2], slugs[2:]]
     assert [r.run_key for r in requests] == ["2026-03-02:nightly:0", "2026-03-02:nightly:1"]
+
+
+def test_a_run_has_the_tags_of_the_size_of_its_namespaces(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the rows of the latest snapshot; a namespace without one counts as the largest."""
+    small, large, new = (new_world(store, seed).slug for seed in (7, 400, 500))
+    for slug in (small, large):
+        take_snapshot(store, slug)
+    rows = snapshot_rows(store)
+    many = "UPDATE night.snapshots SET row_counts = '{\"entities\": 70000}' WHERE namespace_id = (SELECT id FROM memory.namespaces"
+    behind_triggers(store, f"{many} WHERE slug = %s)", large)
+    tags = {"50000": {"dagster-k8s/config": {"container_config": {"resources": {"limits": {"memory": "4Gi"}}}}}}
+    monkeypatch.setenv("SLOWWAVE_NIGHT_RUN_TAGS", json.dumps(tags))
+    with project(store, small, large, new) as night:
+        requests = night.tick(NIGHT)
+    assert isinstance(requests, list)
+    assert rows.keys() == {small, large}
+    assert 0 < rows[small] < 1000
+    found = {tuple(names): request for names, request in zip(namespaces_of(requests), requests, strict=True)}
+    assert found.keys() == {(small,), tuple(sorted((large, new)))}
+    assert "dagster-k8s/config" not in found[(small,)].tags
+    assert (
+        json.loads(found[tuple(sorted((large, new)))].tags["dagster-k8s/config"]) == tags["50000"]["dagster-k8s/config"]
+    )
+    assert {request.run_key for request in requests} == {"2026-03-02:nightly:0", "2026-03-02:nightly:0:50000"}
 
 
 def test_an_unchanged_namespace_is_skipped_with_its_reason(store: Store) -> None:

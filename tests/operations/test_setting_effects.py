@@ -117,6 +117,7 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
         "nightly_days": "test_the_timetable_is_that_of_the_settings",
         "time_zone": "test_the_timetable_is_that_of_the_settings",
         "nights_per_run": "test_the_timetable_is_that_of_the_settings",
+        "night_run_tags": "test_the_timetable_is_that_of_the_settings",
     },
     "operations/audits/test_schema_drift.py": {
         "expertise": "test_declaring_entities_alone_leaves_relationships_in_peace",

@@ -16,7 +16,7 @@ from slowwave.night.night import run_night
 from slowwave.store import logins, server
 from slowwave.store import logins as idle
 from slowwave.store.connect import Store
-from slowwave.store.logins import Role
+from slowwave.store.logins import Role, Session
 from tests.dreamers import copied, forgetful
 from tests.memories import ask
 
@@ -279,15 +279,15 @@ def test_a_database_to_which_idle_connections_lead_can_be_copied(postgres: serve
 def test_a_night_connects_once_a_role(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its forty steps each look whether a person cancelled it, and none of them connects for that."""
     opened: list[str] = []
-    connect = psycopg.connect
+    connect = Session.open
 
-    def counted(*args: object, **options: object) -> object:
-        opened.append(str(options["application_name"]))
-        return connect(*args, **options)  # type: ignore[arg-type]
+    def counted(address: str, name: str) -> Session:
+        opened.append(name)
+        return connect(address, name)
 
     slug = forgetful(store, rows=2)
     with monkeypatch.context() as patch:
-        patch.setattr(psycopg, "connect", counted)
+        patch.setattr(Session, "open", counted)
         assert run_night(store, slug, ops="gc_references").state == "awaiting_approval"
     assert set(opened) == {"slowwave-planner", "slowwave-reader"}
     assert len(opened) <= 3, "the heartbeat of a slow night has one of its own"

@@ -34,7 +34,7 @@ from slowwave.sources.profile import Profile, profile
 from slowwave.sources.rows import BadRow, Screening
 from slowwave.store.connect import Store
 from slowwave.store.load import analyse
-from slowwave.store.logins import Connection
+from slowwave.store.logins import Connection, another
 from slowwave.store.settings import Settings
 from slowwave.text.frontmatter import UnreadableFile
 from slowwave.wiki.corpus.corpora import FORGOTTEN_FILE, UNFOLLOWED, Corpus, load_tombstones, mark_synced, save_state
@@ -55,8 +55,8 @@ SELECT d.id::text, coalesce(d.path, p.path), d.content_hash, p.path IS NOT NULL
 FROM (SELECT * FROM memory.documents WHERE corpus_id = %(corpus)s AND invalidated_at IS NULL) d
 FULL JOIN (SELECT path FROM memory.pending_files WHERE corpus_id = %(corpus)s) p ON p.path = d.path
 """
-_LOCK_SYNC: Final = "SELECT pg_try_advisory_lock(hashtextextended(%s, 2))"
-_UNLOCK_SYNC: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 2))"
+_LOCK_SYNC: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 2))"
+_NO_TIMEOUT: Final = "SET LOCAL idle_in_transaction_session_timeout = 0"
 _STATE: Final = "SELECT sync_state FROM memory.corpora WHERE id = %s"
 _DOCUMENT_IDS: Final = "SELECT id::text FROM memory.documents WHERE corpus_id = %s"
 
@@ -118,18 +118,19 @@ class _Work:
 
 @contextmanager
 def one_sync(connection: Connection, namespace_id: str, slug: str) -> Generator[None]:
-    """Hold the lock for syncing a namespace. Raises ``Refused`` if another sync holds it."""
-    key = (namespace_id,)
-    row = connection.execute(_LOCK_SYNC, key).fetchone()
-    if row is None or not row[0]:
-        raise Refused(
-            f"Another sync of {slug} is at work, so this one did nothing. Wait until it is done, or let it go on alone."
-        )
-    try:
+    """Hold the lock for syncing a namespace. Raises ``Refused`` if another sync holds it.
+
+    A second connection holds it in a transaction, because a sync has several transactions and behind a pooler no lock outlasts one. That
+    transaction has no snapshot, so it keeps no row from being vacuumed.
+    """
+    with another(connection) as lock, lock.transaction(force_rollback=True):
+        lock.execute(_NO_TIMEOUT)
+        row = lock.execute(_LOCK_SYNC, (namespace_id,)).fetchone()
+        if row is None or not row[0]:
+            raise Refused(
+                f"Another sync of {slug} is at work, so this one did nothing. Wait until it is done, or let it go on alone."
+            )
         yield
-    finally:
-        if not connection.closed:
-            connection.execute(_UNLOCK_SYNC, key)
 
 
 def sync_corpus(
