@@ -84,6 +84,24 @@ def test_what_is_far_ahead_by_its_own_measure_stays_ahead():
     assert (said + meant).argmax() == 1
 
 
+@pytest.mark.parametrize(
+    ("lexical", "semantic", "order"),
+    [
+        # A name is all that the words find, in many texts; the answer says the same in other words.
+        pytest.param([0.2, 0.2, 0.2, 0.0], [0.3, 0.28, 0.26, 0.5], [3, 0, 1, 2], id="only a name is found by words"),
+        # All words of the question are in one text, whose topic the model does not know.
+        pytest.param([0.9, 0.3, 0.3, 0.0], [0.3, 0.35, 0.2, 0.5], [0, 1, 3, 2], id="all words are found in one text"),
+        pytest.param([0.5, 0.5, 0.0, 0.4], [0.1, 0.6, 0.6, 0.0], [1, 2, 0, 3], id="found by both"),
+        pytest.param([0.0, 0.0, 0.0], [0.4, 0.6, 0.5], [1, 2, 0], id="no word is found"),
+        pytest.param([0.4, 0.6, 0.5], [0.0, 0.0, 0.0], [1, 2, 0], id="no text has a vector"),
+    ],
+)
+def test_fused_order_of_constructed_cases(lexical: list[float], semantic: list[float], order: list[int]):
+    """With the weight of words that the three best lexical scores give."""
+    weight = weight_of_words(np.sort(lexical)[-3:].mean(), calibration_of("all-minilm-l6-v2-int8"))
+    assert (-fuse(np.array(lexical), np.array(semantic), weight)).argsort(kind="stable").tolist() == order
+
+
 @given(shares, shares)
 def test_context_adds_and_never_takes(own: float, before: float):
     gained = float(in_context(np.array([own]), np.array([before]))[0])

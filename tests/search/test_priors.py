@@ -81,7 +81,14 @@ def test_dory_a_temporal_query_prefers_the_daily_log():
     wishes = QueryHints.from_query(query, TODAY)
     daily = wishes.met("logs/daily/2026-04-14.md", "2026-04-14")
     assert daily > wishes.met("core/active.md", "2026-01-01")
-    assert daily <= 0.25
+    assert daily <= 0.35
+
+
+def test_row_of_the_day_that_a_query_names_gets_more_than_a_log_of_another_day():
+    wishes = QueryHints.from_query("what did Mara eat on March 4th", TODAY)
+    assert wishes.met("memories/a", "2026-03-04") == pytest.approx(0.3)
+    assert wishes.met("logs/daily/2026-03-05.md", "2026-03-05") == pytest.approx(0.2)
+    assert wishes.met("memories/b", "2026-03-05") == 0
 
 
 def test_dory_a_privacy_query_prefers_boundary_documents_to_sessions():

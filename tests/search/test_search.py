@@ -10,9 +10,9 @@ import pytest
 
 from slowwave.errors import EmbeddingError
 from slowwave.models.embedder import Embedder
-from slowwave.search.candidates import leading_mean
+from slowwave.search.candidates import Domain, leading_mean, matches
 from slowwave.search.recall_events import logged
-from slowwave.search.request import SearchRequest, SearchResponse
+from slowwave.search.request import SearchRequest, SearchResponse, SearchScope
 from slowwave.search.search import search
 from slowwave.store.connect import Store
 from tests.memories import MODEL, ago, ask, remember, unit
@@ -142,6 +142,27 @@ def test_row_behind_sixty_by_words_and_sixty_by_meaning_is_found_by_both(store: 
         chunk_vectors=[{"id": n, "vector": unit(1, 0.2) if n == "both" else v} for n, v in vectors.items()],
     )
     assert ids(store, "tea harbour gate")[0] == uid("both")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_candidates_of_both_include_the_best_of_each_half(store: Store, seed: int):
+    """Thirty texts of random words and vectors, of which the two halves find different ones first; ten are asked for."""
+    rng = np.random.default_rng(seed)
+    texts = {f"c{n}": " ".join(f"w{w}" for w in rng.integers(0, 12, rng.integers(2, 9))) for n in range(30)}
+    remember(
+        store,
+        "acme",
+        documents=[{"id": "d"}],
+        chunks=[{"id": n, "document_id": "d", "ordinal": 2 * at, "content": t} for at, (n, t) in enumerate(texts.items())],
+        chunk_vectors=[{"id": n, "vector": unit(*rng.normal(size=3))} for n in texts],
+    )  # fmt: skip
+    domain = Domain(uid("acme"), ("durable",), SearchScope())
+    with store.connect("reader") as connection:
+        halves = [matches(connection, domain, "w1 w2 w3 tea", mode, Axes, 10).scores for mode in ("bm25", "vector")]
+        both = matches(connection, domain, "w1 w2 w3 tea", "hybrid", Axes, 10).scores
+    assert {len(half) for half in halves} == {10}
+    assert halves[0].keys() != halves[1].keys()
+    assert halves[0].keys() | halves[1].keys() <= both.keys()
 
 
 def test_memories_take_no_place_of_passages_that_others_follow(store: Store):
