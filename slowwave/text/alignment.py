@@ -517,6 +517,8 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
             return None
         if one.link and other.link and one.link != other.link and not (left or more or earlier.marker or later.marker):
             return None
+        if one.link == "for" and any(value.link == "is" and value not in mine for value in earlier.slots):
+            return None  # "The contact for Reed is Ada", "The contact for Holm is Ada"
         figures = one.kind not in _NAMED
     elif _are_words_apart(earlier, later, left, more):
         figures, left, more = False, frozenset[str](), frozenset[str]()
@@ -594,16 +596,19 @@ def _are_rivals(one: Slot, other: Slot, *, same: bool) -> bool:
 
 
 def _is_single(value: Slot) -> bool:
-    """Return whether a value is no subject, nor one of several objects."""
+    """Return whether a value is no subject, nor one of several objects ("a present for Ada")."""
+    if value.link == "for" and value.kind == "person":
+        return False
     if value.link == "of":
         return _MEASURED.match(value.kind) is not None
     return value.link in _SINGLE or (value.link == "" and value.kind not in _NAMED)
 
 
 def _are_leaders(earlier: Proposition, one: Slot, other: Slot) -> bool:
-    """Return whether two values are persons who lead what the clauses are about: "Ada manages the mill."."""
+    """Return whether two values are persons who lead what the clauses are about ("Ada manages the mill."), and are not led themselves."""
     both = {(value.kind, value.link) for value in (one, other)} == {("person", "subject")}
-    return both and not _LEAD_STEMS.isdisjoint(earlier.content)
+    led = any(value.link == "by" for value in earlier.slots)
+    return both and not led and not _LEAD_STEMS.isdisjoint(earlier.content)
 
 
 def _may_replace(mine: Sequence[Slot], theirs: Sequence[Slot]) -> bool:

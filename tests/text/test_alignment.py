@@ -103,6 +103,9 @@ OTHERS = [
     ("The address of order B-318 is 7 Orchard Road.", "The address of order C-452 is 7 Orchard Road."),
     ("I got the resizer running, it listens on port 9160.", "The search gateway now listens on port 8042."),
     ("The region of the mail relay is Turku.", "The export worker is no longer hosted in Turku."),
+    ("Project Ada Lind is led by Otto Berg.", "Project Ida Holm is led by Otto Berg."),
+    ("The contact for Reed Systems is Berg Freight.", "The contact for Holm Systems is Berg Freight."),
+    ("I need a present for Ida before October.", "I need a present for Otto before May."),
 ]
 PLANS = [
     ("I live in Vaasa.", "I wanted to move to Turku."),
