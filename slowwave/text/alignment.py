@@ -78,6 +78,9 @@ _LEAD_STEMS: Final = frozenset(map(stem_of, words_of("lead manage head run chair
 _VERBS: Final = words_of("is are was were be been am has have had do does did go goes joined i we you")
 _IS_A: Final = frozenset(product(("is", "am", "i'm", "i’m", "now"), ("a", "an")))
 _WORK: Final = stem_of("work")
+_STARTED: Final = frozenset(product(("started", "starts"), ("at", "with")))
+"""Words before the name of an employer: "Ada started at Reed Systems"."""
+
 SAME_VERBS: Final[Mapping[str, str]] = {
     **{stem_of(word): stem_of("live") for word in ("reside", "based", "moved", "relocated", "settled")},
     **{stem_of(word): _WORK for word in ("employed", "hired", "job", "trained", "retrained", "qualified")},
@@ -387,8 +390,11 @@ def _parts(
             elif verbless and content and not link:
                 link = "is"
             unit = words[end] if end < len(words) else ""
-            if words[n - 1 : n] == ["joined"] and MEMBERSHIPS.isdisjoint(words[n:end]) and not is_given(words[n]):
+            joins = MEMBERSHIPS.isdisjoint(words[n:end]) and not is_given(words[n]) and not words[n][0].isdigit()
+            if joins and words[n - 1 : n] == ["joined"]:
                 link, content[-1:] = "for", [_WORK]
+            elif joins and tuple(words[n - 2 : n]) in _STARTED and values and values[0].link == "subject":
+                link, content, plain = "for", [*content, _WORK], [*plain, "work"]
             nearest = content[-1] if content else ""
             values.append(Slot(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
             n, link, since = end, "", 0
