@@ -160,7 +160,12 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
             "And what the texts say must agree.",
         ),
         Seed("event window and cosine", "–", "operations.dedupe_memories.events_cosine_threshold"),
-        Seed("low importance for automatic resolution", "0.3", "operations.resolve_conflicts.low_importance"),
+        Seed(
+            "low importance for automatic resolution",
+            "0.3",
+            "operations.resolve_conflicts.low_importance",
+            "It asks unless a limit is set.",
+        ),
         Seed(
             "archive importance, age",
             "0.2, 168 h",

@@ -100,6 +100,27 @@ def fold_observations(inputs: Inputs, operation: str) -> tuple[list[Item], froze
     return [_item(item, fold) for item, fold in zip(items, folds, strict=True)], members
 
 
+def observed_days(table: pa.Table, texts: pa.ChunkedArray, places: Ints, zone: str) -> Ints:
+    """Return (n,) ordinals of the days on which those memories at ``places`` began that are observations; 0 for all others.
+
+    ``texts`` (n,) are those without small talk. Events are none: their copies lie within a window that the settings name.
+    """
+    found = np.zeros(len(table), np.int64)
+    chosen = places[(among(table["kind"], TURNS) & ~_is_courtesy(table))[places]]
+    start = pc.coalesce(table["valid_from"], table["recorded_at"])
+    for k, text, at in zip(
+        chosen.tolist(), *(c.take(pa.array(chosen)).to_pylist() for c in (texts, start)), strict=True
+    ):
+        if at is not None and len(text) <= LONGEST and _is_observation(table, k, text, day := local_day(at, zone)):
+            found[k] = day.toordinal()
+    return found
+
+
+def _is_courtesy(table: pa.Table) -> Flags:
+    """Return (n,) whether a memory is the turn of a program, which repeats courtesies."""
+    return among(table["kind"], TURNS) & among(table["author"], PROGRAMS)
+
+
 def _folds(pool: Pool, zone: str, window: int, took_in: Flags) -> Iterator[Fold]:
     """Yield the folds.
 
@@ -108,8 +129,7 @@ def _folds(pool: Pool, zone: str, window: int, took_in: Flags) -> Iterator[Fold]
     """
     table = pool.table
     earlier = {k: found for k in np.flatnonzero(pool.summary).tolist() if (found := _earlier(table, k))}
-    courtesies = among(table["kind"], TURNS) & among(table["author"], PROGRAMS)
-    observed = among(table["kind"], KINDS) & ~courtesies
+    observed = among(table["kind"], KINDS) & ~_is_courtesy(table)
     short = pc.less_equal(pc.utf8_length(table["text"]), LONGEST).to_numpy(zero_copy_only=False).astype(bool)
     texts = table["text"].to_pylist()
     for k, found in earlier.items():

@@ -86,7 +86,7 @@ class ResolveConflictsOptions(BaseModel):
         json_schema_extra={"why": "Each namespace has its own rule for which of two statements to believe."},
     )
     low_importance: float = Field(
-        default=0.3, ge=0, le=1, description="Of two memories below this, the newer wins without a person."
+        default=0.0, ge=0, le=1, description="Of two memories below this, the newer wins without a person; 0 asks."
     )
     newest_wins: tuple[str, ...] = Field(
         default=(),

@@ -78,6 +78,9 @@ _LEAD_STEMS: Final = frozenset(map(stem_of, words_of("lead manage head run chair
 _VERBS: Final = words_of("is are was were be been am has have had do does did go goes joined i we you")
 _IS_A: Final = frozenset(product(("is", "am", "i'm", "i’m", "now"), ("a", "an")))
 _WORK: Final = stem_of("work")
+_STARTED: Final = frozenset(product(("started", "starts"), ("at", "with")))
+"""Words before the name of an employer: "Ada started at Reed Systems"."""
+
 SAME_VERBS: Final[Mapping[str, str]] = {
     **{stem_of(word): stem_of("live") for word in ("reside", "based", "moved", "relocated", "settled")},
     **{stem_of(word): _WORK for word in ("employed", "hired", "job", "trained", "retrained", "qualified")},
@@ -387,8 +390,11 @@ def _parts(
             elif verbless and content and not link:
                 link = "is"
             unit = words[end] if end < len(words) else ""
-            if words[n - 1 : n] == ["joined"] and MEMBERSHIPS.isdisjoint(words[n:end]) and not is_given(words[n]):
+            joins = MEMBERSHIPS.isdisjoint(words[n:end]) and not is_given(words[n]) and not words[n][0].isdigit()
+            if joins and words[n - 1 : n] == ["joined"]:
                 link, content[-1:] = "for", [_WORK]
+            elif joins and tuple(words[n - 2 : n]) in _STARTED and values and values[0].link == "subject":
+                link, content, plain = "for", [*content, _WORK], [*plain, "work"]
             nearest = content[-1] if content else ""
             values.append(Slot(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
             n, link, since = end, "", 0
@@ -517,6 +523,8 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
             return None
         if one.link and other.link and one.link != other.link and not (left or more or earlier.marker or later.marker):
             return None
+        if one.link == "for" and any(value.link == "is" and value not in mine for value in earlier.slots):
+            return None  # "The contact for Reed is Ada", "The contact for Holm is Ada"
         figures = one.kind not in _NAMED
     elif _are_words_apart(earlier, later, left, more):
         figures, left, more = False, frozenset[str](), frozenset[str]()
@@ -594,16 +602,19 @@ def _are_rivals(one: Slot, other: Slot, *, same: bool) -> bool:
 
 
 def _is_single(value: Slot) -> bool:
-    """Return whether a value is no subject, nor one of several objects."""
+    """Return whether a value is no subject, nor one of several objects ("a present for Ada")."""
+    if value.link == "for" and value.kind == "person":
+        return False
     if value.link == "of":
         return _MEASURED.match(value.kind) is not None
     return value.link in _SINGLE or (value.link == "" and value.kind not in _NAMED)
 
 
 def _are_leaders(earlier: Proposition, one: Slot, other: Slot) -> bool:
-    """Return whether two values are persons who lead what the clauses are about: "Ada manages the mill."."""
+    """Return whether two values are persons who lead what the clauses are about ("Ada manages the mill."), and are not led themselves."""
     both = {(value.kind, value.link) for value in (one, other)} == {("person", "subject")}
-    return both and not _LEAD_STEMS.isdisjoint(earlier.content)
+    led = any(value.link == "by" for value in earlier.slots)
+    return both and not led and not _LEAD_STEMS.isdisjoint(earlier.content)
 
 
 def _may_replace(mine: Sequence[Slot], theirs: Sequence[Slot]) -> bool:

@@ -298,7 +298,21 @@ def are_of_others(one: str, other: str) -> bool:
     marked = (a.marks and b.marks) or set(a.words).isdisjoint(b.words)
     if a.marks != b.marks and marked and not _are_releases(a, b):
         return True
-    return _is_exchanged(a.words, b.words)
+    return _is_exchanged(a.words, b.words) or have_other_names(one, other)
+
+
+def have_other_names(one: str, other: str) -> bool:
+    """Return whether the subjects of two statements differ in one place only, where each has a name that cannot be that of the other.
+
+    "The budget of Project Ada Lind" and "the budget of Project Adam Roth" have. A name may be the other one if each word of the shorter
+    one may mean a word of the longer one, in any order.
+    """
+    a, b = subject(one), subject(other)
+    mine, theirs = _differing(a.words, b.words) if a and b else ((), ())
+    if not mine or not theirs or not (names(one).issuperset(mine) and names(other).issuperset(theirs)):
+        return False
+    shorter, longer = sorted((mine, theirs), key=len)
+    return not all(any(_may_be(x, y) or _may_be(y, x) for y in longer) for x in shorter)
 
 
 def _are_releases(one: ReadSubject, other: ReadSubject) -> bool:
@@ -316,13 +330,16 @@ def _are_releases(one: ReadSubject, other: ReadSubject) -> bool:
 
 def _is_exchanged(one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether two sequences of words are identical except for one place, where no word may mean one of the other words."""
+    mine, theirs = _differing(one, other)
+    return bool(mine and theirs) and not any(_may_be(x, y) or _may_be(y, x) for x in mine for y in theirs)
+
+
+def _differing(one: Sequence[str], other: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words between those with which two sequences begin and end; empty if they share none of these."""
     shorter = min(len(one), len(other))
     start = next((k for k in range(shorter) if one[k] != other[k]), shorter)
     end = next((k for k in range(shorter - start) if one[-1 - k] != other[-1 - k]), shorter - start)
-    mine, theirs = one[start : len(one) - end], other[start : len(other) - end]
-    if not mine or not theirs or not start + end:
-        return False
-    return not any(_may_be(x, y) or _may_be(y, x) for x in mine for y in theirs)
+    return (one[start : len(one) - end], other[start : len(other) - end]) if start + end else ((), ())
 
 
 def _may_be(one: str, other: str) -> bool:

@@ -149,6 +149,31 @@ def test_members_of_a_group_are_left_to_the_question() -> None:
     assert [i.mutation.kind for i in pair.items] == ["merge_rows"]
 
 
+@pytest.mark.parametrize("kind", ["episodic", "working"])
+def test_observations_that_arrive_night_by_night_are_folded_with_all_their_days(kind: str) -> None:
+    """No night merges the second one, and copies of one day are merged as they arrive."""
+    rows = seen(kind=kind)
+    for n in range(1, 4):
+        assert not dedupe_memories(make_inputs(world(*rows[:n]))).items
+    (item,) = dedupe_memories(make_inputs(world(*rows))).items
+    assert item.evidence["text"] == "Backup failed (on 5 days between 2025-11-22 and 2025-12-11)."
+    (item,) = dedupe_memories(make_inputs(world(*seen(kind=kind, days=(1, 1.1, 30))))).items
+    assert set(item.mutation.row_ids()) == {uid("m0"), uid("m1")}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        seen(kind="semantic", days=(1, 30)),
+        seen("Did the backup fail?", kind="episodic", days=(1, 30)),
+        seen("Rest counts as well.", kind="episodic", author="assistant", days=(1, 30)),
+    ],
+)
+def test_copies_that_are_no_observations_are_merged_at_any_time(rows: list[Row]) -> None:
+    (item,) = dedupe_memories(make_inputs(world(*rows))).items
+    assert item.mutation.kind == "merge_rows"
+
+
 def test_earlier_fold_takes_part_with_its_number() -> None:
     before = {"text": FAILED, "times": 12, "days": 11, "first": "2025-01-03", "last": "2025-03-20"}
     old: Row = {

@@ -57,6 +57,22 @@ CASES: Final = {
     "a reminder is no negation": Case(
         ("Oil the gate hinges every spring.", "Do not forget to oil the gate hinges every spring."), {}
     ),
+    "an assignment that moved on": Case(
+        ("Tove is assigned to the harbour survey.", "Tove has been reassigned to the quarry survey."),
+        {0: "conflict", 1: "conflict"},
+    ),
+    "another employer": Case(
+        ("Noor works for Petrel Logistics.", "Noor started at Heron Freight last week."), {0: "conflict", 1: "conflict"}
+    ),
+    "two holders of a key without news": Case(("Rosa is the key holder.", "Emil is the key holder."), {}),
+    "names of two scripts": Case(
+        (
+            "\u738b\u660e\u8d1f\u8d23\u4e8c\u53f7\u7a91\u3002",
+            "Wang Ming runs kiln two.",
+            "Herr Gro\u00df betreut den Kran.",
+        ),
+        {},
+    ),
     "two devices in one place": Case(
         ("The mail server is a Heron box.", "The mail server is a Stork box."), {0: "conflict", 1: "conflict"}
     ),

@@ -26,6 +26,7 @@ def aligned(earlier: str, later: str) -> bool:
         ("The code of the shed is 5521.", "Sorry, that was wrong. The code of the shed is 5512."),
         ("The code of the shed is 5521.", "No, the code of the shed is 5512."),
         ("My instructor is Ada Lind.", "Actually, my instructor is Otto Berg, not Ada Lind."),
+        ("Ida works for Reed Systems.", "Ida started at Holm Freight last week."),
         ("Case 4117 is assigned to Ada Lind.", "Case 4117 has been reassigned to Otto Berg."),
     ],
 )
@@ -103,6 +104,9 @@ OTHERS = [
     ("The address of order B-318 is 7 Orchard Road.", "The address of order C-452 is 7 Orchard Road."),
     ("I got the resizer running, it listens on port 9160.", "The search gateway now listens on port 8042."),
     ("The region of the mail relay is Turku.", "The export worker is no longer hosted in Turku."),
+    ("Project Ada Lind is led by Otto Berg.", "Project Ida Holm is led by Otto Berg."),
+    ("The contact for Reed Systems is Berg Freight.", "The contact for Holm Systems is Berg Freight."),
+    ("I need a present for Ida before October.", "I need a present for Otto before May."),
 ]
 PLANS = [
     ("I live in Vaasa.", "I wanted to move to Turku."),

@@ -214,8 +214,9 @@ class ConflictDecision:
 def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
     """Decide a conflict by a policy.
 
-    Of two memories of little importance the newer one wins under any policy (mnemo 2.4). So does a memory that says of itself that it
-    replaces the other. Where the namespace says that the newest value of the relation wins, it does, unless both are equally new.
+    Of two memories whose importance is below ``low_importance`` the newer one wins under any policy (mnemo 2.4). So does a memory that
+    says of itself that it replaces the other. Where the namespace says that the newest value of the relation wins, it does, unless both
+    are equally new.
     """
     if name := _named_newest(conflict, sides):
         newest = _keep_newest(conflict, sides)
@@ -291,7 +292,7 @@ def _named_newest(conflict: Conflict, sides: ConflictRows) -> str:
 
 
 def _slight(conflict: Conflict, sides: ConflictRows) -> bool:
-    """Return whether both rows are memories of little importance (mnemo 2.4); the rules in ``WEAK_RULES`` do not decide even those."""
+    """Return whether both rows are memories below ``low_importance`` (mnemo 2.4); the rules in ``WEAK_RULES`` do not decide even those."""
     if conflict.table != "memories" or conflict.evidence.get("rule") in WEAK_RULES:
         return False
     return all(sides.rows[conflict.table, id_]["importance"] < sides.low for id_ in (conflict.a, conflict.b))

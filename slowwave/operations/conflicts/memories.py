@@ -51,6 +51,7 @@ from slowwave.text.subjects import (
     are_apart,
     are_of_others,
     are_other_cases,
+    have_other_names,
     is_own,
     matter,
     names,
@@ -267,10 +268,12 @@ def _with_denials(
 def _are_apart(one: str, two: str, clash: Kind) -> bool:
     """Return whether two texts are about different things or times, whatever else they have in common.
 
-    Texts that clash in their object are never apart, nor are texts of opposite polarity that differ in one word: that word may be the
-    subject itself.
+    Texts that clash in their object are apart only if their subjects have different names. Texts of opposite polarity that differ in one
+    word never are: that word may be the subject itself.
     """
-    if clash == "object" or (clash == "polarity" and _is_one_word(read(one), read(two))):
+    if clash == "object":
+        return have_other_names(one, two)
+    if clash == "polarity" and _is_one_word(read(one), read(two)):
         return False
     return are_of_others(one, two) or (clash == "number" and are_other_cases(one, two))
 

@@ -15,8 +15,9 @@ If a merge would keep one text and others have specifics that it lacks, or if tw
 the other, a model (``Inputs.consolidator``) may draft one wording with all specifics. A draft that passes the checks of
 ``slowwave.operations.summary_text`` is a question, with all texts next to it. Without one, the merge is proposed as before.
 
-The planner proposes merges of live memories of one kind, scope, subject, author and audience. Observations of several days are not
-merged; a person is asked whether one memory may stand for them (``slowwave.operations.observations``).
+The planner proposes merges of live memories of one kind, scope, subject, author and audience. What was observed in the same words on two
+days happened twice, so it is not merged; from three days on a person is asked whether one memory may stand for all
+(``slowwave.operations.observations``).
 
 Every member has the rule's cosine with the survivor, or its text. The whole cluster lies within the window, if there is one, and no two
 members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so that
@@ -47,7 +48,7 @@ from slowwave.operations.conflicts.memories import sharing
 from slowwave.operations.conflicts.rows import among
 from slowwave.operations.conflicts.values import TURNS
 from slowwave.operations.consolidation import rejected
-from slowwave.operations.observations import fold_observations
+from slowwave.operations.observations import fold_observations, observed_days
 from slowwave.operations.options import ConsolidateClustersOptions, DedupeMemoriesOptions
 from slowwave.operations.planners.archive_small_talk import OPERATION as SMALL_TALK
 from slowwave.operations.registry import runs_tonight
@@ -143,17 +144,20 @@ def at_any_time(
     places: Ints,
     threshold: float,
     numbers: dict[str, int],
+    days: Ints | None = None,
 ) -> Pairs:
     """Return near pairs at any distance in time; the first row is the one that may absorb the other.
 
-    A pair may occur in both directions. Copies of a text (equal keys) are led by the one of the lowest ``rank`` (n,), which has a cosine
-    of 1 with them, also without a vector (a place of -1). Only leaders are compared, and what is near a leader is near its copies. Texts
-    are compared only if their figures are equal. Cost: that of ``pairs_above`` in each block; if more than about ``FEW`` pairs are near,
-    that of ``neighbours``, and pairs beyond these are left out.
+    A pair may occur in both directions. Rows with one text and different ``days`` (n,) are no pair. Copies of a text (equal keys) are led
+    by the one of the lowest ``rank`` (n,), which has a cosine of 1 with them, also without a vector (a place of -1). Only leaders are
+    compared, and what is near a leader is near its copies. Texts are compared only if their figures are equal. Cost: that of
+    ``pairs_above`` in each block; if more than about ``FEW`` pairs are near, that of ``neighbours``, and pairs beyond these are left out.
     """
     figures = pa.array([figures_of(text) for text in texts], pa.large_string())
     block = _packed(blocks(live), _codes(figures))
-    copies = _packed(block, _codes(keys(pa.array(texts, pa.large_string()))))
+    said = _codes(keys(pa.array(texts, pa.large_string())))
+    days = np.zeros(len(live), np.int64) if days is None else days
+    copies = _packed(_packed(block, said), days)
     order = np.lexsort((rank, copies))
     first = np.ones(len(order), bool)
     first[1:] = copies[order][1:] != copies[order][:-1]
@@ -181,7 +185,9 @@ def at_any_time(
         found += _both(rows[i], rows[j], cosine)
     numbers["copies"] = numbers.get("copies", 0) + len(behind)
     numbers["near pairs"] = numbers.get("near pairs", 0) + sum(len(c) for _, _, c in found[1:]) // 2
-    return _with_copies(found, leader, behind)
+    i, j, cosine = _with_copies(found, leader, behind)
+    one_day = (said[i] != said[j]) | (days[i] == days[j])
+    return i[one_day], j[one_day], cosine[one_day]
 
 
 def _all_pairs(matrix: NDArray[np.floating], places: Ints, threshold: float, numbers: dict[str, int]) -> Pairs:
@@ -449,7 +455,7 @@ def _clusters(
     chatty = pc.not_equal(live["meant"], told)
     live = live.set_column(live.column_names.index("meant"), "meant", told).append_column("chatty", chatty)
     rank = _rank(live, settings)
-    i, j, cosine = _near(live, rank, vectors.matrix, places, rule, numbers)
+    i, j, cosine = _near(live, rank, vectors.matrix, places, rule, numbers, settings.dates_zone)
     used = np.unique(np.concatenate([i, j]))
     window = None if rule.window_days is None else rule.window_days * DAY
     picked = live.take(pa.array(used))
@@ -468,11 +474,12 @@ def _is_copied(texts: pa.ChunkedArray) -> np.ndarray:
 
 
 def _near(
-    live: pa.Table, rank: Ints, matrix: np.ndarray, places: Ints, rule: KindRule, numbers: dict[str, int]
+    live: pa.Table, rank: Ints, matrix: np.ndarray, places: Ints, rule: KindRule, numbers: dict[str, int], zone: str
 ) -> Pairs:
     """Return the pairs in which, by vectors, the first row may absorb the second."""
     if rule.window_days is None:
-        return at_any_time(live, live["meant"].to_pylist(), rank, matrix, places, rule.threshold, numbers)
+        days = observed_days(live, live["meant"], np.flatnonzero(_is_copied(live["meant"])), zone)
+        return at_any_time(live, live["meant"].to_pylist(), rank, matrix, places, rule.threshold, numbers, days)
     i, j, cosine = within_window(live, matrix, places, rule.threshold, rule.window_days, numbers)
     return np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([cosine, cosine])
 

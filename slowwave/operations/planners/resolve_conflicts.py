@@ -9,10 +9,11 @@ question. The planner proposes a loser for every conflict of live rows, unless s
 
 The setting ``policy`` decides: ``manual`` nothing but what people ruled, ``keep_newest`` the later valid_from (else recorded_at),
 ``evidence_weighted`` confidence × live sources × recency, ``source_precedence`` the most trusted source, ``two_judges`` two models that
-agree (khora 8.10). Of two memories of little importance the newer one wins; others are weighed as in mnemo 2.4. A pinned memory loses
-only if a person says so, and so does one with another audience. A decision that is not sure becomes a review, and so does every decision
-on a conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is left to ``supersede_facts``.
-Strong rows are decided first, so that none loses to a row that loses. Cost: finding the conflicts, and a pass over each table.
+agree (khora 8.10). Of two memories below the limit ``low_importance``, if one is set, the newer one wins; others are weighed as in mnemo
+2.4. A pinned memory loses only if a person says so, and so does one with another audience. A decision that is not sure becomes a review,
+and so does every decision on a conflict that is doubtful in itself. A replaced fact whose predicate is known to take one object is left
+to ``supersede_facts``. Strong rows are decided first, so that none loses to a row that loses. Cost: finding the conflicts, and a pass
+over each table.
 
 A memory that differs from the session or passage that it names as its source is a question as well, except by the policy ``manual``
 (``slowwave.operations.conflicts.grounding``).

@@ -99,7 +99,8 @@ def test_other_speakers_and_scopes_are_not_compared(more: dict[str, object], one
 def test_nothing_decides_such_a_conflict_alone(importance: float, policy: str, one: str, other: str) -> None:
     snapshot = world(memory(one, importance=importance), memory(other, 3, importance=importance))
     (conflict,) = find_conflicts(snapshot, Settings()).conflicts
-    assert not decide(policy, conflict, read_sides(snapshot, [conflict], Settings())).sure
+    limit = Settings(operations={"resolve_conflicts": {"low_importance": 0.3}})
+    assert not decide(policy, conflict, read_sides(snapshot, [conflict], limit)).sure
 
 
 def test_the_planner_asks_about_it() -> None:

@@ -54,7 +54,8 @@ def test_nothing_decides_a_frame_alone(importance: float, policy: str) -> None:
     """Of little importance as well, where other conflicts are decided for the newer one."""
     snapshot = world(memory(ADA, importance=importance), memory(OTTO, 3, importance=importance))
     (conflict,) = value_conflicts(snapshot, Tally())
-    assert not decide(policy, conflict, read_sides(snapshot, [conflict], Settings())).sure
+    limit = Settings(operations={"resolve_conflicts": {"low_importance": 0.3}})
+    assert not decide(policy, conflict, read_sides(snapshot, [conflict], limit)).sure
 
 
 @pytest.mark.parametrize("more", [{"author": "Mara"}, {"scope": "work"}, {"subject": "Club"}, {"kind": "event"}])

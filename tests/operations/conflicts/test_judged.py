@@ -126,7 +126,10 @@ def test_change_that_no_rule_finds_becomes_a_question_with_quotes(endpoint: Endp
 @pytest.mark.parametrize("policy", ["evidence_weighted", "keep_newest", "source_precedence"])
 def test_change_is_never_decided_even_between_slight_memories(endpoint: Endpoint, policy: str) -> None:
     """Policies that end what rules find do not end what only models find."""
-    inputs = pair(settings={"operations": {"resolve_conflicts": {"policy": policy}}}, both={"importance": 0.01})
+    inputs = pair(
+        settings={"operations": {"resolve_conflicts": {"policy": policy, "low_importance": 0.3}}},
+        both={"importance": 0.01},
+    )
     (item,) = resolve_conflicts(endpoint.judges(inputs)).items
     assert item.decision == Decision.REVIEW
 

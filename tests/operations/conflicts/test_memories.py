@@ -75,6 +75,11 @@ def test_near_memories_that_cannot_both_be_true_are_in_conflict(one: str, other:
         ("My build takes 12 minutes.", "Your build takes 21 minutes."),
         ("The build takes 12 minutes.", "The build may take 21 minutes."),
         ("Build 91 takes 12 minutes.", "Build 92 takes 21 minutes."),
+        (
+            "The hosting region of the Ida Holm build is São Paulo.",
+            "The hosting region of the Otto Roth build is São Paulo.",
+        ),
+        ("The budget of Build Susan Holm is 12 euros.", "The budget of Build Susanne Roth is 21 euros."),
         ("ran the build: 12 warnings", "ran the build: 9 warnings"),
         ("The build takes 12 minutes.", "Lunch for the nine guests costs 21 euros."),
     ],

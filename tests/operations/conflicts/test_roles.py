@@ -179,7 +179,8 @@ def test_no_policy_decides_another_holder_alone(policy: str, importance: float) 
     snapshot = world(*(note(text, day, importance=importance) for text, day in (CLUB, CLUB_NEXT)))
     (conflict,) = find_conflicts(snapshot, Settings()).conflicts
     assert conflict.pattern == "memories: role"
-    assert not decide(policy, conflict, read_sides(snapshot, [conflict], Settings())).sure
+    limit = Settings(operations={"resolve_conflicts": {"low_importance": 0.3}})
+    assert not decide(policy, conflict, read_sides(snapshot, [conflict], limit)).sure
 
 
 def test_questions_about_one_role_have_one_relation() -> None:

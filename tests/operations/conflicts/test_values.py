@@ -61,7 +61,8 @@ def test_a_thing_is_compared_in_a_turn_and_in_a_note_of_another_author() -> None
 def test_no_policy_decides_an_alignment(policy: str, importance: float) -> None:
     snapshot = world(note(VAASA, author="user", importance=importance), turn(TURN, 3, importance=importance))
     (conflict,) = value_conflicts(snapshot, Tally())
-    assert not decide(policy, conflict, read_sides(snapshot, [conflict], Settings())).sure
+    limit = Settings(operations={"resolve_conflicts": {"low_importance": 0.3}})
+    assert not decide(policy, conflict, read_sides(snapshot, [conflict], limit)).sure
 
 
 def test_a_longer_memory_is_marked_instead_of_lost() -> None:

@@ -469,11 +469,15 @@ def since(days: float) -> datetime:
     return TAKEN_AT - timedelta(days=days)
 
 
-def test_of_two_memories_of_little_importance_the_newer_wins() -> None:
+LIMIT = Settings(operations={"resolve_conflicts": {"low_importance": 0.3}})
+
+
+def test_of_two_memories_below_a_limit_of_importance_the_newer_wins() -> None:
     """By valid time, in code; a second night has nothing to do."""
     inputs = memories(
         slow(importance=0.2, valid_from=since(9), access_count=90), fast(importance=0.1, valid_from=since(1))
     )
+    inputs = replace(inputs, settings=LIMIT)
     found = resolve_conflicts(inputs)
     assert decided(found) == {uid(0): "resolve"}
     assert found.items[0].evidence["policy"] == "keep_newest"
@@ -586,13 +590,14 @@ def test_resolve_conflicts_by_an_unmeasured_rule_asks_and_says_why() -> None:
     assert decided(resolve_conflicts(world([PORTO, fact("lisbon", "Lisbon", days=10)]))) == {uid("lisbon"): "review"}
 
 
-def test_resolve_conflicts_of_two_slight_memories_lets_the_newer_win() -> None:
-    """M1: the setting ``low_importance`` says so, whether or not both may be true."""
+def test_resolve_conflicts_of_two_slight_memories_lets_the_newer_win_if_a_limit_is_set() -> None:
+    """M1: below ``low_importance``, whether or not both may be true; by default a person is asked."""
     rows = slow(importance=0.2, subject="", valid_from=since(9)), fast(importance=0.1, subject="", valid_from=since(1))
-    assert decided(resolve_conflicts(memories(*rows))) == {uid(0): "resolve"}
     inputs = memories(*rows)
+    assert set(decided(resolve_conflicts(inputs)).values()) == {"review"}
+    assert decided(resolve_conflicts(replace(inputs, settings=LIMIT))) == {uid(0): "resolve"}
     low = Settings(operations={"resolve_conflicts": {"low_importance": 0.05}})
-    assert decided(resolve_conflicts(replace(inputs, settings=low))) != {uid(0): "resolve"}
+    assert set(decided(resolve_conflicts(replace(inputs, settings=low))).values()) == {"review"}
 
 
 def test_news_that_was_recorded_hours_before_the_other_side_does_not_stay_for_that() -> None:
