@@ -45,6 +45,7 @@ def build_sensors(built: Mapping[str, Any], layout: Layout = DEFAULT) -> list[dg
         sensors.pending_notices,
         sensors.crashed_runs,
         sensors.cancelled_runs,
+        sensors.lost_runs,
         sensors.automation_sensor(layout),
     ]
 
