@@ -7,7 +7,7 @@ asset for the same reason: jobs report it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import dagster as dg
@@ -155,6 +155,7 @@ def planned_nights(
             ops=ops,
             trigger=trigger,
             dagster_run_id=context.run.run_id,
+            since=_scheduled_at(context.run),
             done=lambda *night: finished.append(night),
         ):
             for night, inputs, proposals in finished:
@@ -188,9 +189,17 @@ def _release_parent(context: dg.OpExecutionContext | dg.AssetExecutionContext, s
     """
     from slowwave.night.runs import crash_dagster_run
 
-    parent = context.run.parent_run_id
+    parent = context.run.tags.get("dagster/parent_run_id")
     if parent and has_ended(context.instance, parent):
-        crash_dagster_run(store, parent, f"The Dagster run {parent} ended without a plan; {context.run.run_id} retries it.")
+        crash_dagster_run(
+            store, parent, f"The Dagster run {parent} ended without a plan; {context.run.run_id} retries it."
+        )
+
+
+def _scheduled_at(run: dg.DagsterRun) -> datetime | None:
+    """Return the instant for which a schedule asked for the run; a run that retries it has the same."""
+    at = run.tags.get(".dagster/scheduled_execution_time")
+    return datetime.fromisoformat(at) if at else None
 
 
 def has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:

@@ -223,7 +223,7 @@ def apply_job(layout: Layout = DEFAULT) -> dg.JobDefinition:
                 _approval_id(context.op_config["approval_id"]),
                 dagster_run_id=context.run_id,
                 # The run that this one retries holds the namespace until its heartbeat has expired.
-                wait=_RETRY_WAIT if context.run.parent_run_id else 0.0,
+                wait=_RETRY_WAIT if "dagster/parent_run_id" in context.run.tags else 0.0,
                 progress=lambda done, total: context.log.info(f"{done:,} of {total:,} items"),
             )
         metadata = applied_metadata(
@@ -379,7 +379,7 @@ def undo_job(layout: Layout = DEFAULT) -> dg.JobDefinition:
                 namespace=config["namespace"].strip() or None,
                 leave_changed=config["leave_changed"],
                 dagster_run_id=context.run_id,
-                wait=_RETRY_WAIT if context.run.parent_run_id else 0.0,
+                wait=_RETRY_WAIT if "dagster/parent_run_id" in context.run.tags else 0.0,
                 announce=lambda about: context.log.info(_announcement(about)),
             )
         metadata = undo_metadata(result.run_id, {"undone_items": len(result.items), "left_items": len(result.left)})

@@ -96,7 +96,8 @@ def make_room(
 ) -> None:
     """Take the lock of claims and check that no run holds the namespace, inside the caller's transaction.
 
-    Raises ``StoreError`` if the schema is that of another version of Slowwave. A run whose heartbeat has expired is marked as crashed; with ``stuck="raise"`` it raises ``DreamRunStuckError``, unless it is ``own``.
+    A run whose heartbeat has expired is marked as crashed; with ``stuck="raise"`` it raises ``DreamRunStuckError``, unless it is ``own``.
+    Raises ``StoreError`` if the schema is that of another version of Slowwave.
     A run that is alive raises ``DreamLockUnavailable`` at once.
     """
     refuse_other_schema(connection)
@@ -540,27 +541,31 @@ def under_way(connection: Connection, dagster_run_id: str) -> Sequence[ActivePla
 
 
 @dataclass(frozen=True, slots=True)
-class LostClaim:
-    """The newest claim of a Dagster run, whose heartbeat has expired: its namespace, and the age of the heartbeat in seconds."""
+class DagsterClaim:
+    """The claim of a Dagster run on a namespace, alive or expired, and the age of its heartbeat in seconds."""
 
+    dagster_run_id: str
     namespace: str
+    state: State
+    overlay: object
     age: int
 
+    @property
+    def lost(self) -> bool:
+        """Return whether the heartbeat has expired, noticed or not."""
+        return self.state not in HOLDING or has_expired(self.age, expiry_of(self.overlay))
 
-def lost_claims(connection: Connection, dagster_run_ids: Sequence[str]) -> dict[str, LostClaim]:
+
+def lost_claims(connection: Connection, dagster_run_ids: Sequence[str]) -> dict[str, DagsterClaim]:
     """Return the Dagster runs among the given ones whose claims have all expired, each with its newest claim.
 
     A run without a claim, such as one between two namespaces, is not among them.
     """
     asked = {"dagster_runs": list(dagster_run_ids), "holding": list(HOLDING), "expired": _EXPIRED}
-    lost: dict[str, LostClaim] = {}
-    alive: set[str] = set()
-    for run, namespace, state, overlay, age in connection.execute(_CLAIMS_OF, asked).fetchall():
-        if state in HOLDING and not has_expired(age, expiry_of(overlay)):
-            alive.add(run)
-        else:
-            lost[run] = LostClaim(namespace, age)
-    return {run: claim for run, claim in lost.items() if run not in alive}
+    with connection.cursor(row_factory=class_row(DagsterClaim)) as cursor:
+        claims = cursor.execute(_CLAIMS_OF, asked).fetchall()
+    alive = {claim.dagster_run_id for claim in claims if not claim.lost}
+    return {claim.dagster_run_id: claim for claim in claims if claim.dagster_run_id not in alive}
 
 
 def forget_turns(connection: Connection, namespace_id: str, before: datetime) -> int:
