@@ -1,32 +1,36 @@
-"""The project's code location, with nights every minute, and without the runs that follow others."""
+"""The project's code location, whose nights begin with the next minute instead of at night, and without the runs that follow others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import dagster as dg
 
-from slowwave.dagster import Timetable, build_defs
+from slowwave.dagster import build_defs
+from slowwave.store.connect import Store
 
 
-class EveryMinute(Timetable):
-    """Nights every minute: the keys of their runs name the date, so only the first tick starts any. Other schedules as always."""
+def _definitions() -> dg.Definitions:
+    every = build_defs()
+    schedules = {schedule.name: schedule for schedule in every.schedules or () if isinstance(schedule, dg.ScheduleDefinition)}
+    nightly = schedules.pop("nightly")
 
-    def cron(self, after: int = 0, minute: int = 0, *, days: Sequence[int] | None = None) -> str:
-        return super().cron(after, minute, days=days) if after else "* * * * *"
+    @dg.schedule(
+        name="nightly", job=nightly.job, cron_schedule="* * * * *", default_status=dg.DefaultScheduleStatus.RUNNING
+    )
+    def once(context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]) -> object:
+        """Evaluate the project's schedule until it has started runs."""
+        if context.instance.get_runs(dg.RunsFilter(tags={"dagster/schedule_name": "nightly"}), limit=1):
+            return dg.SkipReason("This night's runs were started.")
+        return nightly(context)
 
-
-def _without_followers() -> dg.Definitions:
-    every = build_defs(timetable=EveryMinute.from_settings())
     return dg.Definitions(
         assets=every.assets,
         asset_checks=every.asset_checks,
         jobs=every.jobs,
-        schedules=every.schedules,
+        schedules=[*schedules.values(), once],
         sensors=[sensor for sensor in every.sensors or () if sensor.name != "automation"],
         resources=every.resources,
         executor=every.executor,
     )
 
 
-defs = _without_followers()
+defs = _definitions()

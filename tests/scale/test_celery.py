@@ -17,7 +17,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -94,7 +93,6 @@ class Machines:
 
     def worker(self, name: str, **variables: str) -> None:
         self.start(name, "worker", name, **variables)
-        until(lambda: " ready." in self.log(name), seconds=60, pause=0.2)
 
     def log(self, name: str) -> str:
         return (self.folder / f"{name}.log").read_text(errors="replace")
@@ -106,18 +104,19 @@ class Machines:
         with psycopg.connect(self.dagster, autocommit=True) as connection:
             return connection.execute(query.encode(), parameters).fetchall()
 
-    def worker_of(self, dagster_run: str) -> str:
-        """The name of the worker that executes a run, by the process id that Dagster recorded."""
+    def process_of(self, dagster_run: str) -> int:
+        """The id of the process that executes a run, as Dagster recorded it."""
         query = "SELECT event FROM event_logs WHERE run_id = %s AND event LIKE '%%Started process for run%%'"
+        ((event,), *_) = until(lambda: self.events(query, dagster_run), seconds=30)
+        return int(re.findall(r"\(pid: (\d+)\)", event)[0])
 
-        def found() -> str:
-            for (event,) in self.events(query, dagster_run):
-                with suppress(ProcessLookupError):
-                    group = os.getpgid(int(re.findall(r"\(pid: (\d+)\)", event)[0]))
-                    return next((name for name, process in self.running.items() if process.pid == group), "")
+    def worker_of(self, dagster_run: str) -> str:
+        """The name of the worker that executes a run; empty if that has ended."""
+        try:
+            group = os.getpgid(self.process_of(dagster_run))
+        except ProcessLookupError:
             return ""
-
-        return until(found, seconds=30)
+        return next((name for name, process in self.running.items() if process.pid == group), "")
 
     def runs(self, job: str) -> list[tuple[str, str, dict[str, str]]]:
         """Id, status and tags of the runs of a job, the oldest first."""
@@ -189,7 +188,8 @@ class Machines:
         """
         while True:
             run, name = until(lambda: self.night_runs(state, mode), seconds=180, pause=0.005)[0]
-            worker = self.worker_of(run)
+            if not (worker := self.worker_of(run)):
+                continue
             self.send(worker, signal.SIGSTOP)
             held = ask(
                 self.store,
@@ -227,7 +227,6 @@ def machines(store: Store, postgres: server.Server, tmp_path: Path) -> Iterator[
         "SLOWWAVE_EMBEDDING_MODEL": os.environ["SLOWWAVE_EMBEDDING_MODEL"],
         "SLOWWAVE_HEARTBEAT_EXPIRY_SECONDS": str(EXPIRY),
         "SLOWWAVE_NIGHTS_PER_RUN": "6",
-        "SLOWWAVE_NIGHTLY_DAYS": f"[{datetime.now(UTC).isoweekday() % 7 + 1}]",  # tomorrow: weekly nights have keys of their own
         **{"BROKER_PORT": str(broker), "CODE_PORT": str(code), "CODE_MODULE": "tests.scale.location"},
         **{"DAGSTER_SETTINGS": str(settings), "WORKER_RUNS": "1", "OMP_NUM_THREADS": "1"},
     }
@@ -281,7 +280,7 @@ def rows(store: Store, names: list[str]) -> dict[str, dict[str, list[dict[str, A
 
 def planned(store: Store) -> dict[str, list[str]]:
     """The plan hashes of each namespace."""
-    found = ask(store, "SELECT n.slug, p.hash FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id")
+    found = ask(store, "SELECT n.slug, p.plan_hash FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id")
     hashes: dict[str, list[str]] = {}
     for name, plan in found:
         hashes.setdefault(str(name), []).append(str(plan))
@@ -414,6 +413,31 @@ def test_paused_workers_that_continue_find_their_claims_lost(machines: Machines,
     print(
         f"\nplanning reported as failed after {reported:.0f} s, planned by the other worker after {taken:.0f} s; {items} items applied once"
     )
+
+
+def test_killed_process_of_a_living_worker_is_retried_once_its_heartbeat_has_expired(machines: Machines) -> None:
+    """As for want of memory: Celery reports the task as failed, and Dagster fails and retries the run before the claim is free."""
+    store = machines.store
+    (name,) = fill(store, 1)
+    ask(store, "UPDATE memory.namespaces SET settings = settings || %s", json.dumps(SLOW))
+    before = rows(store, [name])
+    run_night(store, name)
+    items = approve_all(store, [name])
+    machines.worker("one")
+    machines.start("daemon", "daemon")
+    run, *_ = machines.stop_during("apply", "applying", done=2, number=signal.SIGSTOP)
+    os.kill(machines.process_of(run), signal.SIGKILL)
+    machines.send("one", signal.SIGCONT)
+    killed = time.monotonic()
+    until(lambda: machines.status(run) == "FAILURE", seconds=120, pause=0.1)
+    reported = time.monotonic() - killed
+    until(lambda: ask(store, "SELECT count(*) FROM night.applied") == [(1,)], seconds=180, pause=0.2)
+    applied = time.monotonic() - killed
+    assert_applied_once(store, items)
+    undo_all(store)
+    assert rows(store, [name]) == before
+    statuses = [(status, tags.get("dagster/retry_number")) for _, status, tags in machines.runs("apply_job")]
+    print(f"\nfailed after {reported:.0f} s, applied after {applied:.0f} s: {statuses}")
 
 
 def fake_time() -> str:
