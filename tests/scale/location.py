@@ -10,7 +10,9 @@ from slowwave.store.connect import Store
 
 def _definitions() -> dg.Definitions:
     every = build_defs()
-    schedules = {schedule.name: schedule for schedule in every.schedules or () if isinstance(schedule, dg.ScheduleDefinition)}
+    schedules = {
+        schedule.name: schedule for schedule in every.schedules or () if isinstance(schedule, dg.ScheduleDefinition)
+    }
     nightly = schedules.pop("nightly")
 
     @dg.schedule(

@@ -131,11 +131,14 @@ class Machines:
         assert self.running.pop("broker").wait(30) == 0
         self.start("broker", "broker")
 
-    def failure(self, dagster_run: str) -> str:
-        """The sentences with which a run or its step failed."""
+    def failure(self, dagster_run: str) -> list[str]:
+        """The sentences with which a run and its step failed."""
         kinds = "('STEP_FAILURE', 'PIPELINE_FAILURE')"
         query = f"SELECT event FROM event_logs WHERE run_id = %s AND dagster_event_type IN {kinds} ORDER BY id"
-        return "\n".join(str(event) for (event,) in self.events(query, dagster_run))
+        found = [json.loads(event)["dagster_event"] for (event,) in self.events(query, dagster_run)]
+        data = [event["event_specific_data"] or {} for event in found]
+        sentences = [(one.get("user_failure_data") or {}).get("description") for one in data]
+        return [sentence or event["message"] for sentence, event in zip(sentences, found, strict=True)]
 
     def launch_night(self, *names: str) -> str:
         """Start a night by hand, through the queue of runs."""
@@ -280,7 +283,9 @@ def rows(store: Store, names: list[str]) -> dict[str, dict[str, list[dict[str, A
 
 def planned(store: Store) -> dict[str, list[str]]:
     """The plan hashes of each namespace."""
-    found = ask(store, "SELECT n.slug, p.plan_hash FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id")
+    found = ask(
+        store, "SELECT n.slug, p.plan_hash FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id"
+    )
     hashes: dict[str, list[str]] = {}
     for name, plan in found:
         hashes.setdefault(str(name), []).append(str(plan))
@@ -333,7 +338,7 @@ def test_killed_workers_lose_no_night_and_apply_nothing_twice(machines: Machines
     nights = machines.runs("night_job")
     assert [run for run, status, _ in nights if status != "SUCCESS"] == [lost]
     assert [tags["dagster/retry_number"] for _, _, tags in nights if tags.get("dagster/parent_run_id") == lost] == ["1"]
-    assert f"for {name}, is" in machines.failure(lost)
+    assert f"for {name}, is" in machines.failure(lost)[0]
 
     chosen = names[:8]
     items = approve_all(store, chosen[:1])
@@ -347,7 +352,7 @@ def test_killed_workers_lose_no_night_and_apply_nothing_twice(machines: Machines
     until(lambda: ask(store, "SELECT count(*) FROM night.applied") == [(len(chosen),)], seconds=300, pause=0.5)
     applied = time.monotonic() - killed
     assert_applied_once(store, items)
-    assert f"for {name}, is" in machines.failure(lost_apply)
+    assert f"for {name}, is" in machines.failure(lost_apply)[0]
     undo_all(store)
     assert rows(store, names) == before
     print(
@@ -399,14 +404,14 @@ def test_paused_workers_that_continue_find_their_claims_lost(machines: Machines,
     until(lambda: len(planned(store)) == len(names), seconds=120, pause=0.2)
     taken = time.monotonic() - paused
     machines.send(worker, signal.SIGCONT)
-    until(lambda: "holds its namespace no longer" in machines.failure(first), seconds=60, pause=0.2)
+    until(lambda: "holds its namespace no longer" in " ".join(machines.failure(first)), seconds=60, pause=0.2)
     assert {len(plans) for plans in planned(store).values()} == {1}
 
     items = approve_all(store, names)
     lost, _, worker = machines.stop_during("apply", "applying", done=2, number=signal.SIGSTOP)
     until(lambda: ask(store, "SELECT count(*) FROM night.applied") == [(len(names),)], seconds=180, pause=0.2)
     machines.send(worker, signal.SIGCONT)
-    until(lambda: "lost its claim" in machines.failure(lost), seconds=60, pause=0.2)
+    until(lambda: "lost its claim" in " ".join(machines.failure(lost)), seconds=60, pause=0.2)
     assert_applied_once(store, items)
     undo_all(store)
     assert rows(store, names) == before
@@ -473,16 +478,24 @@ def test_worker_that_is_not_like_the_others_refuses_in_one_sentence(machines: Ma
         until(lambda: machines.status(run) in ("SUCCESS", "FAILURE"), seconds=120, pause=0.2)
         assert machines.status(run) == "FAILURE"
         machines.kill("odd")
-        return machines.failure(run)
+        return machines.failure(run)[0]
 
-    print(refusal(PYTHONPATH=str(tmp_path / "site"), SLOWWAVE_EMBEDDING_MODEL="all-minilm-l6-v2-int8"))
-    print(refusal(FILE_BLOCKS="128"))
+    site = str(tmp_path / "site")
+    model = refusal(PYTHONPATH=site, SLOWWAVE_EMBEDDING_MODEL="all-minilm-l6-v2-int8")
+    assert model.startswith(f"{names[1]}: ")
+    assert 'Install it by `pip install "slowwave[minilm]"`' in model
+    disk = refusal(FILE_BLOCKS="128")
+    assert disk.startswith(f"{names[1]}: The snapshot cannot be written to ")
+    assert "File too large. Nothing of it stays." in disk
     ask(store, "UPDATE night.alembic_version SET version_num = '9999_newer'")
-    print(refusal())
+    version = refusal()
+    assert version.startswith(
+        f"{names[1]}: The database is at migration 9999_newer, and this version of Slowwave works with"
+    )
     approve(store, names[0], plan.plan_hash, approver="mara", permits=permits())
     machines.worker("odd")
-    until(lambda: any(status == "FAILURE" for _, status, _ in machines.runs("apply_job")), seconds=120, pause=0.2)
-    print(machines.failure(machines.runs("apply_job")[0][0]))
+    until(lambda: any(status == "FAILURE" for _, status, _ in machines.runs("apply_job")), pause=0.2)
+    assert "Nothing was planned or written." in machines.failure(machines.runs("apply_job")[0][0])[0]
     assert planned(store).keys() == {names[0]}
     assert rows(store, names) == before
     assert ask(store, "SELECT count(*) FROM night.journal") == [(0,)]
