@@ -1,6 +1,8 @@
-"""The project's code location, whose nights begin with the next minute instead of at night, and without the runs that follow others."""
+"""The project's code location without the runs that follow others. With ``NIGHTS=RUNNING`` its nights begin with the next minute."""
 
 from __future__ import annotations
+
+import os
 
 import dagster as dg
 
@@ -16,7 +18,10 @@ def _definitions() -> dg.Definitions:
     nightly = schedules.pop("nightly")
 
     @dg.schedule(
-        name="nightly", job=nightly.job, cron_schedule="* * * * *", default_status=dg.DefaultScheduleStatus.RUNNING
+        name="nightly",
+        job=nightly.job,
+        cron_schedule="* * * * *",
+        default_status=dg.DefaultScheduleStatus(os.environ["NIGHTS"]),
     )
     def once(context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]) -> object:
         """Evaluate the project's schedule until it has started runs."""

@@ -13,7 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,6 +30,7 @@ from slowwave.plans.gate import approve
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store import server
 from slowwave.store.connect import Store
+from slowwave.store.tables import EXPORTED
 from tests.clusters import dropped
 from tests.memories import ask, remember
 from tests.scale.conftest import require_program
@@ -41,6 +42,7 @@ ROOT: Final = Path(__file__).parents[2]
 EXPIRY: Final = 15
 """Seconds after which a heartbeat expires; the default is 300."""
 
+MEMORY: Final = frozenset(table.name for table in EXPORTED)
 SLOW: Final = {"batch_items": 1, "apply_max_batch_seconds": 0.000001}
 """Settings of a namespace by which every item is a batch, and a second passes before the next one."""
 
@@ -91,8 +93,19 @@ class Machines:
         self.send(name, signal.SIGKILL)
         self.running.pop(name).wait()
 
+    def serve(self, *, nights: bool) -> None:
+        """Start the code server, with the schedule of nights or without, and the daemon."""
+        self.start("code", "code", NIGHTS="RUNNING" if nights else "STOPPED")
+        code = self.running["code"]
+        until(lambda: "Started Dagster code server" in self.log("code") or code.poll() is not None, pause=0.2)
+        self.start("daemon", "daemon")
+
     def worker(self, name: str, **variables: str) -> None:
         self.start(name, "worker", name, **variables)
+
+    def now(self) -> float:
+        """Seconds by the clock of PostgreSQL."""
+        return float(self.events("SELECT extract(epoch FROM clock_timestamp())")[0][0])
 
     def log(self, name: str) -> str:
         return (self.folder / f"{name}.log").read_text(errors="replace")
@@ -203,7 +216,6 @@ class Machines:
             if held and int(str(held[0][0])) >= done:
                 break
             self.send(worker, signal.SIGCONT)
-            time.sleep(0.05)
         if number is signal.SIGKILL:
             self.kill(worker)
         return run, name, worker
@@ -211,9 +223,9 @@ class Machines:
 
 @pytest.fixture
 def machines(store: Store, postgres: server.Server, tmp_path: Path) -> Iterator[Machines]:
-    """Broker and code server; each test starts its daemons and workers."""
+    """Broker and migrated databases; each test starts its other processes."""
     require_program("redis-server", "redis-server")
-    database = f"dagster_{os.getpid()}_{time.time_ns()}"
+    database = f"dagster_{uuid.uuid4().hex[:12]}"
     server.create_database(postgres.url, database)
     address = connection_url(store.owner, database)
     broker, code = free_port(), free_port()
@@ -238,11 +250,6 @@ def machines(store: Store, postgres: server.Server, tmp_path: Path) -> Iterator[
         made.start("migrate", "migrate")
         assert made.running.pop("migrate").wait(120) == 0, made.log("migrate")
         made.start("broker", "broker")
-        made.start("code", "code")
-        until(
-            lambda: "Started Dagster code server" in made.log("code") or made.running["code"].poll() is not None,
-            pause=0.2,
-        )
         yield made
     finally:
         for name in list(made.running):
@@ -274,7 +281,7 @@ def fill(store: Store, count: int, copies: int = 6, settings: Mapping[str, objec
 
 
 def rows(store: Store, names: list[str]) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """All rows of some namespaces, by table."""
+    """The rows of memory of some namespaces, by table."""
     return {
         name: {table: sorted(kept.to_pylist(), key=repr) for table, kept in export_snapshot(store, name).tables.items()}
         for name in names
@@ -312,7 +319,7 @@ def undo_all(store: Store) -> None:
         undo_run(store, str(run))
 
 
-def test_killed_workers_lose_no_night_and_apply_nothing_twice(machines: Machines, record_property: Any) -> None:
+def test_killed_workers_lose_no_night_and_apply_nothing_twice(machines: Machines) -> None:
     """24 namespaces, a worker killed while it plans and one while it applies, a broker restarted in between."""
     store = machines.store
     names = fill(store, 24)
@@ -320,12 +327,12 @@ def test_killed_workers_lose_no_night_and_apply_nothing_twice(machines: Machines
     before = rows(store, names)
     machines.worker("one")
     machines.worker("two")
-    machines.start("daemon", "daemon")
+    machines.serve(nights=True)
 
     lost, name, _ = machines.stop_during("plan", "planning")
-    killed = time.monotonic()
+    killed = machines.now()
     until(lambda: machines.status(lost) == "FAILURE", seconds=120, pause=0.1)
-    reported = time.monotonic() - killed
+    reported = machines.now() - killed
     machines.restart_broker()
     machines.worker("three")
     until(lambda: len(planned(store)) == len(names), seconds=240, pause=0.5)
@@ -343,14 +350,14 @@ def test_killed_workers_lose_no_night_and_apply_nothing_twice(machines: Machines
     chosen = names[:8]
     items = approve_all(store, chosen[:1])
     lost_apply, name, _ = machines.stop_during("apply", "applying", done=2)
-    killed = time.monotonic()
+    killed = machines.now()
     items += approve_all(store, chosen[1:])
     machines.restart_broker()
     until(lambda: machines.status(lost_apply) == "FAILURE", seconds=120, pause=0.1)
-    reported_apply = time.monotonic() - killed
+    reported_apply = machines.now() - killed
     machines.worker("four")
     until(lambda: ask(store, "SELECT count(*) FROM night.applied") == [(len(chosen),)], seconds=300, pause=0.5)
-    applied = time.monotonic() - killed
+    applied = machines.now() - killed
     assert_applied_once(store, items)
     assert f"for {name}, is" in machines.failure(lost_apply)[0]
     undo_all(store)
@@ -368,7 +375,7 @@ def test_two_daemons_make_one_night_for_each_namespace(machines: Machines) -> No
     names = fill(machines.store, 6, copies=2)
     machines.environment["SLOWWAVE_NIGHTS_PER_RUN"] = "2"
     machines.worker("one", WORKER_RUNS="2")
-    machines.start("daemon", "daemon")
+    machines.serve(nights=True)
     machines.start("other", "daemon")
     until(lambda: len(planned(machines.store)) == len(names), seconds=300, pause=0.5)
     until(
@@ -384,25 +391,21 @@ def test_two_daemons_make_one_night_for_each_namespace(machines: Machines) -> No
 @pytest.mark.parametrize("skewed", [False, True], ids=["one clock", "clocks ten minutes apart"])
 def test_paused_workers_that_continue_find_their_claims_lost(machines: Machines, skewed: bool) -> None:
     """A worker is paused while it plans, another while it applies; both continue after their runs were retried elsewhere."""
-    clocks = (
-        [{"LD_PRELOAD": fake_time(), "FAKETIME": f"{sign}5m", "DONT_FAKE_MONOTONIC": "1"} for sign in "+-"]
-        if skewed
-        else [{}, {}]
-    )
+    clocks = [shifted_clock(machines.folder, seconds) for seconds in (300, -300)] if skewed else [{}, {}]
     store = machines.store
     names = fill(store, 2)
     ask(store, "UPDATE memory.namespaces SET settings = settings || %s WHERE slug = %s", json.dumps(SLOW), names[0])
     before = rows(store, names)
     for name, clock in zip(("one", "two"), clocks, strict=True):
         machines.worker(name, **clock)
-    machines.start("daemon", "daemon")
+    machines.serve(nights=False)
     first = machines.launch_night(*names)
     _, _, worker = machines.stop_during("plan", "planning", number=signal.SIGSTOP)
-    paused = time.monotonic()
+    paused = machines.now()
     until(lambda: machines.status(first) == "FAILURE", seconds=120, pause=0.1)
-    reported = time.monotonic() - paused
+    reported = machines.now() - paused
     until(lambda: len(planned(store)) == len(names), seconds=120, pause=0.2)
-    taken = time.monotonic() - paused
+    taken = machines.now() - paused
     machines.send(worker, signal.SIGCONT)
     until(lambda: "holds its namespace no longer" in " ".join(machines.failure(first)), seconds=60, pause=0.2)
     assert {len(plans) for plans in planned(store).values()} == {1}
@@ -429,15 +432,15 @@ def test_killed_process_of_a_living_worker_is_retried_once_its_heartbeat_has_exp
     run_night(store, name)
     items = approve_all(store, [name])
     machines.worker("one")
-    machines.start("daemon", "daemon")
+    machines.serve(nights=False)
     run, *_ = machines.stop_during("apply", "applying", done=2, number=signal.SIGSTOP)
     os.kill(machines.process_of(run), signal.SIGKILL)
     machines.send("one", signal.SIGCONT)
-    killed = time.monotonic()
+    killed = machines.now()
     until(lambda: machines.status(run) == "FAILURE", seconds=120, pause=0.1)
-    reported = time.monotonic() - killed
+    reported = machines.now() - killed
     until(lambda: ask(store, "SELECT count(*) FROM night.applied") == [(1,)], seconds=180, pause=0.2)
-    applied = time.monotonic() - killed
+    applied = machines.now() - killed
     assert_applied_once(store, items)
     undo_all(store)
     assert rows(store, [name]) == before
@@ -445,13 +448,30 @@ def test_killed_process_of_a_living_worker_is_retried_once_its_heartbeat_has_exp
     print(f"\nfailed after {reported:.0f} s, applied after {applied:.0f} s: {statuses}")
 
 
-def fake_time() -> str:
-    """The library that shifts the clock of a process."""
-    program = require_program("faketime", "faketime")
-    shown = subprocess.run(
-        [program, "-m", "-f", "+5m", "printenv", "LD_PRELOAD"], capture_output=True, text=True, check=True
-    )
-    return shown.stdout.strip()
+_CLOCK: Final = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+int clock_gettime(clockid_t id, struct timespec *now) {
+  static int (*real)(clockid_t, struct timespec *);
+  if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+  int failed = real(id, now);
+  if (!failed && id == CLOCK_REALTIME) now->tv_sec += atoi(getenv("CLOCK_SHIFT"));
+  return failed;
+}
+"""
+"""The time of day of a process, shifted. libfaketime 0.9.10 shifts the clock of timeouts as well, and Python 3.11 then sleeps for ever."""
+
+
+def shifted_clock(folder: Path, seconds: int) -> dict[str, str]:
+    """The variables of a process whose clock is so many seconds ahead."""
+    source, library = folder / "clock.c", folder / "clock.so"
+    if not library.exists():
+        source.write_text(_CLOCK)
+        compiler = require_program("gcc", "gcc")
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(seconds)}
 
 
 _WITHOUT_MODEL: Final = """
@@ -470,7 +490,7 @@ def test_worker_that_is_not_like_the_others_refuses_in_one_sentence(machines: Ma
     before = rows(store, names)
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(_WITHOUT_MODEL)
-    machines.start("daemon", "daemon")
+    machines.serve(nights=False)
 
     def refusal(**variables: str) -> str:
         machines.worker("odd", **variables)
