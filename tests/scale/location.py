@@ -21,7 +21,7 @@ def _definitions() -> dg.Definitions:
         name="nightly",
         job=nightly.job,
         cron_schedule="* * * * *",
-        default_status=dg.DefaultScheduleStatus(os.environ["NIGHTS"]),
+        default_status=dg.DefaultScheduleStatus(os.environ.get("NIGHTS", "STOPPED")),
     )
     def once(context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]) -> object:
         """Evaluate the project's schedule until it has started runs."""

@@ -203,7 +203,7 @@ class Machines:
         The group is paused first, so that what was seen is still true when it is killed.
         """
         while True:
-            run, name = until(lambda: self.night_runs(state, mode), seconds=180, pause=0.005)[0]
+            run, name = until(lambda: self.night_runs(state, mode), seconds=300, pause=0.005)[0]
             if not (worker := self.worker_of(run)):
                 continue
             self.send(worker, signal.SIGSTOP)
@@ -331,11 +331,11 @@ def test_killed_workers_lose_no_night_and_apply_nothing_twice(machines: Machines
 
     lost, name, _ = machines.stop_during("plan", "planning")
     killed = machines.now()
-    until(lambda: machines.status(lost) == "FAILURE", seconds=120, pause=0.1)
+    until(lambda: machines.status(lost) == "FAILURE", seconds=240, pause=0.1)
     reported = machines.now() - killed
     machines.restart_broker()
     machines.worker("three")
-    until(lambda: len(planned(store)) == len(names), seconds=240, pause=0.5)
+    until(lambda: len(planned(store)) == len(names), seconds=400, pause=0.5)
     until(
         lambda: all(machines.status(run) in ("SUCCESS", "FAILURE") for run, *_ in machines.runs("night_job")),
         seconds=60,
@@ -353,7 +353,7 @@ def test_killed_workers_lose_no_night_and_apply_nothing_twice(machines: Machines
     killed = machines.now()
     items += approve_all(store, chosen[1:])
     machines.restart_broker()
-    until(lambda: machines.status(lost_apply) == "FAILURE", seconds=120, pause=0.1)
+    until(lambda: machines.status(lost_apply) == "FAILURE", seconds=240, pause=0.1)
     reported_apply = machines.now() - killed
     machines.worker("four")
     until(lambda: ask(store, "SELECT count(*) FROM night.applied") == [(len(chosen),)], seconds=300, pause=0.5)
@@ -402,19 +402,19 @@ def test_paused_workers_that_continue_find_their_claims_lost(machines: Machines,
     first = machines.launch_night(*names)
     _, _, worker = machines.stop_during("plan", "planning", number=signal.SIGSTOP)
     paused = machines.now()
-    until(lambda: machines.status(first) == "FAILURE", seconds=120, pause=0.1)
+    until(lambda: machines.status(first) == "FAILURE", seconds=240, pause=0.1)
     reported = machines.now() - paused
-    until(lambda: len(planned(store)) == len(names), seconds=120, pause=0.2)
+    until(lambda: len(planned(store)) == len(names), seconds=240, pause=0.2)
     taken = machines.now() - paused
     machines.send(worker, signal.SIGCONT)
-    until(lambda: "holds its namespace no longer" in " ".join(machines.failure(first)), seconds=60, pause=0.2)
+    until(lambda: "holds its namespace no longer" in " ".join(machines.failure(first)), seconds=240, pause=0.2)
     assert {len(plans) for plans in planned(store).values()} == {1}
 
     items = approve_all(store, names)
     lost, _, worker = machines.stop_during("apply", "applying", done=2, number=signal.SIGSTOP)
-    until(lambda: ask(store, "SELECT count(*) FROM night.applied") == [(len(names),)], seconds=180, pause=0.2)
+    until(lambda: ask(store, "SELECT count(*) FROM night.applied") == [(len(names),)], seconds=300, pause=0.2)
     machines.send(worker, signal.SIGCONT)
-    until(lambda: "lost its claim" in " ".join(machines.failure(lost)), seconds=60, pause=0.2)
+    until(lambda: "lost its claim" in " ".join(machines.failure(lost)), seconds=240, pause=0.2)
     assert_applied_once(store, items)
     undo_all(store)
     assert rows(store, names) == before
@@ -437,9 +437,9 @@ def test_killed_process_of_a_living_worker_is_retried_once_its_heartbeat_has_exp
     os.kill(machines.process_of(run), signal.SIGKILL)
     machines.send("one", signal.SIGCONT)
     killed = machines.now()
-    until(lambda: machines.status(run) == "FAILURE", seconds=120, pause=0.1)
+    until(lambda: machines.status(run) == "FAILURE", seconds=240, pause=0.1)
     reported = machines.now() - killed
-    until(lambda: ask(store, "SELECT count(*) FROM night.applied") == [(1,)], seconds=180, pause=0.2)
+    until(lambda: ask(store, "SELECT count(*) FROM night.applied") == [(1,)], seconds=300, pause=0.2)
     applied = machines.now() - killed
     assert_applied_once(store, items)
     undo_all(store)
@@ -495,7 +495,7 @@ def test_worker_that_is_not_like_the_others_refuses_in_one_sentence(machines: Ma
     def refusal(**variables: str) -> str:
         machines.worker("odd", **variables)
         run = machines.launch_night(names[1])
-        until(lambda: machines.status(run) in ("SUCCESS", "FAILURE"), seconds=120, pause=0.2)
+        until(lambda: machines.status(run) in ("SUCCESS", "FAILURE"), seconds=240, pause=0.2)
         assert machines.status(run) == "FAILURE"
         machines.kill("odd")
         return machines.failure(run)[0]
