@@ -280,12 +280,19 @@ def fill(store: Store, count: int, copies: int = 6, settings: Mapping[str, objec
     return names
 
 
-def rows(store: Store, names: list[str]) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """The rows of memory of some namespaces, by table."""
-    return {
-        name: {table: sorted(kept.to_pylist(), key=repr) for table, kept in export_snapshot(store, name).tables.items()}
-        for name in names
-    }
+def rows(store: Store, names: list[str]) -> dict[str, dict[str, object]]:
+    """The rows of memory of some namespaces by table, and their vectors."""
+    found: dict[str, dict[str, object]] = {}
+    for name in names:
+        taken = export_snapshot(store, name)
+        tables = {table: sorted(taken.table(table).to_pylist(), key=repr) for table in MEMORY}
+        vectors = {
+            kind: sorted(zip(one.ids.to_pylist(), one.matrix.tolist(), strict=True))
+            for kind, one in taken.vectors.items()
+            if len(one)
+        }
+        found[name] = {**tables, **vectors}
+    return found
 
 
 def planned(store: Store) -> dict[str, list[str]]:
