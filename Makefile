@@ -46,7 +46,7 @@ test-fast: $(VENV)/.installed-dev ## tests that need no database and take less t
 test-deep: $(VENV)/.installed-dev chromium ## the same properties with many more examples: takes its time
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n logical --dist worksteal --timeout=3600
 
-test-scale: $(VENV)/.installed-dev ## workers that are killed, a broker that is restarted: up to 15 minutes; apt: redis-server, faketime
+test-scale: $(VENV)/.installed-dev ## workers that are killed, a broker that is restarted: up to 15 minutes; apt: redis-server, gcc
 	$(BIN)/python -m pytest -m scale -rs --timeout=900 tests/scale
 
 # Their packages do not stand beside ours, so each client has an environment of its own and runs as a process of its own.

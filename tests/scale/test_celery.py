@@ -414,7 +414,7 @@ def test_paused_workers_that_continue_find_their_claims_lost(machines: Machines,
     until(lambda: len(planned(store)) == len(names), seconds=240, pause=0.2)
     taken = machines.now() - paused
     machines.send(worker, signal.SIGCONT)
-    until(lambda: "holds its namespace no longer" in " ".join(machines.failure(first)), seconds=240, pause=0.2)
+    until(lambda: "the worker plans nothing more" in " ".join(machines.failure(first)), seconds=240, pause=0.2)
     assert {len(plans) for plans in planned(store).values()} == {1}
 
     items = approve_all(store, names)
