@@ -307,7 +307,7 @@ def night_since(store: Store, namespace: str, since: datetime, *, weekly: bool) 
     """Return the start of the last finished night since an instant, with ``weekly`` of one with the weekly operations; None without one."""
     with store.connect("reader") as connection:
         row = connection.execute(_SINCE, (namespace, since, weekly)).fetchone()
-    return row[0] if row else None
+    return row[0] if row and isinstance(row[0], datetime) else None
 
 
 # Requests of agents for a night. The next night of the whole namespace takes the open one, whoever starts that night.

@@ -379,7 +379,7 @@ def test_killed_workers_lose_no_night_and_apply_nothing_twice(machines: Machines
 
 def test_two_daemons_make_one_night_for_each_namespace(machines: Machines) -> None:
     """Both evaluate the same schedule; the keys of runs and the ledger leave one plan for each namespace."""
-    names = fill(machines.store, 6, copies=2)
+    names = fill(machines.store, 6, copies=3)
     machines.environment["SLOWWAVE_NIGHTS_PER_RUN"] = "2"
     machines.worker("one", WORKER_RUNS="2")
     machines.serve(nights=True)
