@@ -11,7 +11,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY dbt_like_sql dbt_like_sql
 COPY slowwave slowwave
 RUN --mount=type=cache,target=/root/.cache/pip \
-    /opt/slowwave/bin/pip install --disable-pip-version-check -c constraints.txt ".[dagster,languages,minilm,models,otel,openlineage,serve${MORE_EXTRAS}]"
+    /opt/slowwave/bin/pip install --disable-pip-version-check -c constraints.txt ".[celery,dagster,languages,minilm,models,otel,openlineage,serve${MORE_EXTRAS}]"
 
 FROM python:3.11-slim-trixie
 # git commits the pages of a workspace (SLOWWAVE_PAGES_GIT). Debian's mirrors keep one version of it, so a pinned one would not build.

@@ -26,7 +26,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep test-stores check bench bench-before bench-grouped bench-snapshots bench-matching bench-pairs bench-graphs bench-mutants bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-model bench-maintenance bench-review bench-agents bench-stores chromium lock screenshots docs site dist clean
+.PHONY: demo up test test-fast test-deep test-scale test-stores check bench bench-before bench-grouped bench-snapshots bench-matching bench-pairs bench-graphs bench-mutants bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-model bench-maintenance bench-review bench-agents bench-stores chromium lock screenshots docs site dist clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave dev --prepare || true
@@ -45,6 +45,9 @@ test-fast: $(VENV)/.installed-dev ## tests that need no database and take less t
 
 test-deep: $(VENV)/.installed-dev chromium ## the same properties with many more examples: takes its time
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n logical --dist worksteal --timeout=3600
+
+test-scale: $(VENV)/.installed-dev ## workers that are killed, a broker that is restarted: up to 15 minutes; apt: redis-server, gcc
+	$(BIN)/python -m pytest -m scale -rs --timeout=900 tests/scale
 
 # Their packages do not stand beside ours, so each client has an environment of its own and runs as a process of its own.
 APART := .venv-stores

@@ -231,6 +231,29 @@ def test_services_get_the_addresses_that_they_need_and_no_others() -> None:
     assert asked == set(re.findall(r"^(\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
 
 
+def test_compose_file_of_celery_starts_what_the_script_starts() -> None:
+    """Its services add to those of compose.yaml, its secrets are in the example, and both workers have the same options."""
+    celery = ROOT / "deploy" / "celery"
+    services = yaml.safe_load((celery / "compose.yaml").read_text())["services"]
+    assert services.keys() - COMPOSE["services"].keys() == {"broker", "worker"}
+    settings = yaml.safe_load((celery / "dagster.yaml").read_text())
+    launcher = settings["run_launcher"]["config"]
+    wanted = {launcher["broker"]["env"], launcher["backend"]["env"]}
+    assert all(wanted <= service["environment"].keys() for name, service in services.items() if name != "broker")
+    asked = set(re.findall(r"\$\{(\w+)", (celery / "compose.yaml").read_text()))
+    assert asked <= set(re.findall(r"^(\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    (script,) = re.findall(r"exec celery (.*?);;", (celery / "start.sh").read_text(), re.DOTALL)
+    options = {option.partition("=")[0] for option in services["worker"]["command"]} - {
+        "celery",
+        "worker",
+        "--app",
+        "--queues",
+    }
+    assert options == set(re.findall(r"--[a-z-]+", script))
+    (extras,) = re.findall(r"'\.\[([\w,]+)\]'", DOCKERFILE)
+    assert "celery" in extras.split(",")
+
+
 def test_image_has_what_the_review_page_and_http_need() -> None:
     """Both are services of compose.yaml, published on loopback alone, and their extra is in the image (F21)."""
     (extras,) = re.findall(r'"\.\[([\w,]+)\$\{MORE_EXTRAS\}\]"', DOCKERFILE)

@@ -7,7 +7,7 @@ asset for the same reason: jobs report it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import dagster as dg
@@ -139,6 +139,7 @@ def planned_nights(
     if not names:
         return
     keep_connections(context.instance)
+    _release_parent(context, store)
     failed: dict[str, str] = {}
     finished: list[Any] = []
     level = level_now(store, *names)
@@ -154,6 +155,7 @@ def planned_nights(
             ops=ops,
             trigger=trigger,
             dagster_run_id=context.run.run_id,
+            since=_scheduled_at(context.run),
             done=lambda *night: finished.append(night),
         ):
             for night, inputs, proposals in finished:
@@ -172,14 +174,48 @@ def planned_nights(
                 context.log.error(f"{name}: {failed[name]}")
             elif found.skipped:
                 context.log.info(f"{name}: {found.skipped}.")
+            if has_ended(context.instance, context.run.run_id):
+                raise dg.Failure(
+                    f"This run was ended while its worker was at {name}: the worker plans nothing more.",
+                    allow_retries=False,
+                )
     _fail_with(failed, len(names))
+
+
+def _release_parent(context: dg.OpExecutionContext | dg.AssetExecutionContext, store: Store) -> None:
+    """End the plan runs of the failed run that this run retries, as the sensor ``crashed_runs`` may not have done so yet.
+
+    Their worker may only be paused: the run that it continues is no longer planning, so it seals nothing.
+    """
+    from slowwave.night.runs import crash_dagster_run
+
+    parent = context.run.tags.get("dagster/parent_run_id")
+    if parent and has_ended(context.instance, parent):
+        crash_dagster_run(
+            store, parent, f"The Dagster run {parent} ended without a plan; {context.run.run_id} retries it."
+        )
+
+
+def _scheduled_at(run: dg.DagsterRun) -> datetime | None:
+    """Return the instant for which a schedule asked for the run; a run that retries it has the same."""
+    at = run.tags.get(".dagster/scheduled_execution_time")
+    return datetime.fromisoformat(at) if at else None
+
+
+def has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
+    """Return whether Dagster reports that a run is over, from whatever process."""
+    run = instance.get_run_by_id(run_id)
+    return run is not None and run.is_finished
 
 
 def _fail_with(failed: Mapping[str, str], asked: int) -> None:
     """Raise the failure of a run in which some namespaces failed; return if none did."""
     if not failed:
         return
-    named = " ".join(f"{name}: {reason}" for name, reason in list(failed.items())[:_NAMED_FAILURES])
+    alike: dict[str, list[str]] = {}
+    for name, reason in list(failed.items())[:_NAMED_FAILURES]:
+        alike.setdefault(reason, []).append(name)
+    named = " ".join(f"{', '.join(names)}: {reason}" for reason, names in alike.items())
     others = f" {len(failed) - _NAMED_FAILURES:,} more are in the log." if len(failed) > _NAMED_FAILURES else ""
     metadata = {"failed": len(failed), "succeeded": asked - len(failed)}
     raise dg.Failure(named + others, metadata=metadata, allow_retries=False)

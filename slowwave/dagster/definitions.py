@@ -47,6 +47,7 @@ def build_sensors(
         sensors.pending_notices,
         sensors.crashed_runs,
         sensors.cancelled_runs,
+        sensors.lost_runs,
         sensors.automation_sensor(layout),
     ]
 

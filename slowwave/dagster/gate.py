@@ -201,6 +201,9 @@ def reject_job(layout: Layout = DEFAULT) -> dg.JobDefinition:
 APPROVAL_TAG: Final = "slowwave/approval"
 """Tag of every run that the sensor starts, by which its attempts are counted."""
 
+_RETRY_WAIT: Final = 600.0
+"""Seconds that a retried run waits for the namespace: twice the default age at which a heartbeat expires."""
+
 _NAMED_ITEMS: Final = 3
 """Failed items whose reasons the failure of the op gives."""
 
@@ -219,6 +222,8 @@ def apply_job(layout: Layout = DEFAULT) -> dg.JobDefinition:
                 store,
                 _approval_id(context.op_config["approval_id"]),
                 dagster_run_id=context.run_id,
+                # The run that this one retries holds the namespace until its heartbeat has expired.
+                wait=_RETRY_WAIT if "dagster/parent_run_id" in context.run.tags else 0.0,
                 progress=lambda done, total: context.log.info(f"{done:,} of {total:,} items"),
             )
         metadata = applied_metadata(
@@ -374,6 +379,7 @@ def undo_job(layout: Layout = DEFAULT) -> dg.JobDefinition:
                 namespace=config["namespace"].strip() or None,
                 leave_changed=config["leave_changed"],
                 dagster_run_id=context.run_id,
+                wait=_RETRY_WAIT if "dagster/parent_run_id" in context.run.tags else 0.0,
                 announce=lambda about: context.log.info(_announcement(about)),
             )
         metadata = undo_metadata(result.run_id, {"undone_items": len(result.items), "left_items": len(result.left)})

@@ -15,6 +15,7 @@ from slowwave.dagster.jobs import namespaces_in, night_config
 from slowwave.dagster.layout import DEFAULT, STORE_PROBLEMS, Layout, Timetable, error_text
 from slowwave.dagster.layout import namespaces as partitions
 from slowwave.night.status import due
+from slowwave.store.claims import lost_claims
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces as stored_namespaces
 from slowwave.text.tokens import counted
@@ -288,6 +289,33 @@ def _crash(context: dg.RunStatusSensorContext, store: Store, how: str) -> None:
     run = context.dagster_run
     if crashed := crash_dagster_run(store, run.run_id, f"The Dagster run {run.run_id} {how}; its page tells why."):
         context.log.info(f"{crashed:,} nights of run {run.run_id} are marked as crashed.")
+
+
+@dg.sensor(
+    name="lost_runs",
+    minimum_interval_seconds=30,
+    default_status=_RUNNING,
+    description="Reports runs as failed whose worker is gone: the heartbeat of their night, apply or undo has expired.",
+)
+def lost_runs(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SkipReason:
+    """Report lost runs as failed, so that Dagster may retry them.
+
+    Some launchers report a run as started for ever when its machine is gone. The database knows better: its heartbeat has expired.
+    """
+    runs = context.instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
+    try:
+        with store.connect("reader") as connection:
+            lost = lost_claims(connection, [run.run_id for run in runs]) if runs else {}
+    except STORE_PROBLEMS as problem:
+        return dg.SkipReason(error_text(problem))
+    for run in runs:
+        if claim := lost.get(run.run_id):
+            context.instance.report_run_failed(
+                run,
+                f"The last heartbeat of this run, for {claim.namespace}, is {claim.age:,} s old: its worker is gone or paused. What it "
+                "committed is kept. A worker that continues finds that it lost its claim and writes nothing more.",
+            )
+    return dg.SkipReason(f"Reported {counted(len(lost), 'lost run')} as failed." if lost else "No run is lost.")
 
 
 # Assets that follow others.

@@ -23,6 +23,7 @@ from slowwave.night.runs import (
     completed,
     ending,
     expiry,
+    night_since,
     open_requests,
     open_stream,
     parameters,
@@ -318,6 +319,7 @@ def run_night(
     context: NightContext | None = None,
     done: Finished | None = None,
     config: Config | None = None,
+    since: datetime | None = None,
 ) -> Night:
     """Run one night for one namespace in this process.
 
@@ -330,7 +332,8 @@ def run_night(
     ``now`` plans as of that instant: ages, windows and ends follow it, and on unchanged data the same instant gives the same plan. The rows
     are still those that the store holds today, and apply records the real instant. ``context`` is shared with the nights of other
     namespaces (``slowwave.night.several``). ``done`` is called at the end of a night that made a plan, not of one that was skipped.
-    ``config`` are settings of this plan alone, over those of the namespace (``with_config``).
+    ``config`` are settings of this plan alone, over those of the namespace (``with_config``). ``since`` is the instant for which a schedule
+    asked for the night: a namespace that had such a night since then is skipped, even with the weekly operations.
 
     Raises ``DreamDisabledError`` if nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it, and
     ``DreamCancelled`` if a person cancelled this run.
@@ -351,6 +354,8 @@ def run_night(
         if request:
             take_request(store, request, outcome=same.why)
         return Night(namespace, skipped=same.why, removed_store=same.removed)
+    if since and whole and (had := night_since(store, namespace, since, weekly=with_weekly)):
+        return Night(namespace, skipped=f"it had its night of this schedule at {had:%Y-%m-%d %H:%M} UTC")
     if request:
         reason = reason or request.reason_of_run()
     run_id = run_id or begin(

@@ -296,6 +296,20 @@ def last_nights(connection: Connection, namespace_id: str) -> LastNights:
         return cursor.execute(_LAST_NIGHTS, (namespace_id,)).fetchone() or LastNights(None, None, 0.0, 0.0)
 
 
+_SINCE: Final = """
+SELECT max(r.started_at) FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
+WHERE n.slug = %s AND r.mode = 'plan' AND r.started_at >= %s AND r.state NOT IN ('planning', 'crashed', 'cancelled', 'paused')
+  AND r.parameters - 'reason' - 'weekly' = '{}' AND (r.parameters ->> 'weekly' = 'true' OR NOT %s)
+"""
+
+
+def night_since(store: Store, namespace: str, since: datetime, *, weekly: bool) -> datetime | None:
+    """Return the start of the last finished night since an instant, with ``weekly`` of one with the weekly operations; None without one."""
+    with store.connect("reader") as connection:
+        row = connection.execute(_SINCE, (namespace, since, weekly)).fetchone()
+    return row[0] if row and isinstance(row[0], datetime) else None
+
+
 # Requests of agents for a night. The next night of the whole namespace takes the open one, whoever starts that night.
 
 _OPEN_REQUESTS: Final = """

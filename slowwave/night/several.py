@@ -130,10 +130,11 @@ def run_nights(
     jobs: int = 1,
     trigger: str = "manual",
     dagster_run_id: str = "",
+    since: datetime | None = None,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     """Run a night for each namespace and yield it, or the error that prevented it; a failure does not stop the others.
 
-    ``force``, ``ops``, ``scope``, ``now``, ``wait``, ``reason``, ``trigger`` and ``dagster_run_id`` are those of ``run_night``.
+    ``force``, ``ops``, ``scope``, ``now``, ``wait``, ``reason``, ``trigger``, ``dagster_run_id`` and ``since`` are those of ``run_night``.
 
     Namespaces that are read together are yielded together, otherwise the given order is kept. With more than one process (``jobs``) the
     nights are yielded as they finish.
@@ -155,6 +156,7 @@ def run_nights(
         wait=wait,
         reason=reason,
         done=done,
+        since=since,
     )
     skips = not (force or ops is not None or scope is not None or now is not None)
     if jobs > 1 and noted:

@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 from slowwave.errors import DreamCancelled, DreamLockUnavailable, DreamRunStuckError, Refused
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
+from slowwave.store.migrate import refuse_other_schema
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.runs import (
     AHEAD_SECONDS,
@@ -22,7 +23,9 @@ from slowwave.store.runs import (
     Mode,
     Run,
     State,
+    expiry_of,
     find_run,
+    has_expired,
     heartbeat_expiry,
     insert_run,
     last_run,
@@ -52,8 +55,9 @@ FROM (SELECT id, mode, state, heartbeat_at, extract(epoch FROM clock_timestamp()
   WHERE namespace_id = %(namespace_id)s AND state = ANY(%(holding)s)) r
 ORDER BY alive DESC, heartbeat_at DESC
 """
+_EXPIRED: Final = "The heartbeat expired: the process is gone."
 _CRASH: Final = """
-UPDATE night.runs SET state = 'crashed', finished_at = heartbeat_at, error = 'The heartbeat expired: the process is gone.'
+UPDATE night.runs SET state = 'crashed', finished_at = heartbeat_at, error = %(error)s
 WHERE id = ANY(%(runs)s::uuid[]) AND state = ANY(%(sources)s)
 """
 
@@ -93,8 +97,10 @@ def make_room(
     """Take the lock of claims and check that no run holds the namespace, inside the caller's transaction.
 
     A run whose heartbeat has expired is marked as crashed; with ``stuck="raise"`` it raises ``DreamRunStuckError``, unless it is ``own``.
+    Raises ``StoreError`` if the schema is that of another version of Slowwave.
     A run that is alive raises ``DreamLockUnavailable`` at once.
     """
+    refuse_other_schema(connection)
     lock_claims(connection, namespace_id)
     found = holders(connection, namespace_id, expiry_seconds)
     _refuse_alive(namespace, found)
@@ -104,7 +110,7 @@ def make_room(
     if found:
         lock_batches(connection, namespace_id)  # a batch that is being written ends first, and may prove its run alive
         _refuse_alive(namespace, holders(connection, namespace_id, expiry_seconds))
-        crashed = {"runs": [gone.run_id for gone in found], "sources": sources("crashed", HOLDING)}
+        crashed = {"runs": [gone.run_id for gone in found], "error": _EXPIRED, "sources": sources("crashed", HOLDING)}
         connection.execute(_CRASH, crashed)
 
 
@@ -421,6 +427,14 @@ _UNDER_WAY: Final = """
 SELECT r.id::text AS run_id, n.slug AS namespace FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
 WHERE r.dagster_run_id = %s AND r.mode = 'plan' AND r.state = 'planning' ORDER BY r.started_at DESC
 """
+_CLAIMS_OF: Final = """
+SELECT r.dagster_run_id, n.slug AS namespace, r.state, n.settings AS overlay,
+  trunc(extract(epoch FROM clock_timestamp() - r.heartbeat_at))::bigint AS age
+FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
+WHERE r.dagster_run_id = ANY(%(dagster_runs)s)
+  AND (r.state = ANY(%(holding)s) OR (r.state = 'crashed' AND r.error = %(expired)s))
+ORDER BY r.heartbeat_at
+"""
 _FORGET_TURNS: Final = """
 UPDATE night.runs SET progress = progress - 'turns' WHERE namespace_id = %(namespace)s AND mode = 'deep' AND state <> 'planning'
   AND jsonb_exists(progress, 'turns') AND coalesce(finished_at, heartbeat_at) < %(before)s
@@ -524,6 +538,34 @@ def under_way(connection: Connection, dagster_run_id: str) -> Sequence[ActivePla
     """Return the plan runs of a Dagster run that are planning, the newest first."""
     with connection.cursor(row_factory=class_row(ActivePlanRun)) as cursor:
         return cursor.execute(_UNDER_WAY, (dagster_run_id,)).fetchall()
+
+
+@dataclass(frozen=True, slots=True)
+class DagsterClaim:
+    """The claim of a Dagster run on a namespace, alive or expired, and the age of its heartbeat in seconds."""
+
+    dagster_run_id: str
+    namespace: str
+    state: State
+    overlay: object
+    age: int
+
+    @property
+    def lost(self) -> bool:
+        """Return whether the heartbeat has expired, noticed or not."""
+        return self.state not in HOLDING or has_expired(self.age, expiry_of(self.overlay))
+
+
+def lost_claims(connection: Connection, dagster_run_ids: Sequence[str]) -> dict[str, DagsterClaim]:
+    """Return the Dagster runs among the given ones whose claims have all expired, each with its newest claim.
+
+    A run without a claim, such as one between two namespaces, is not among them.
+    """
+    asked = {"dagster_runs": list(dagster_run_ids), "holding": list(HOLDING), "expired": _EXPIRED}
+    with connection.cursor(row_factory=class_row(DagsterClaim)) as cursor:
+        claims = cursor.execute(_CLAIMS_OF, asked).fetchall()
+    alive = {claim.dagster_run_id for claim in claims if not claim.lost}
+    return {claim.dagster_run_id: claim for claim in claims if claim.dagster_run_id not in alive}
 
 
 def forget_turns(connection: Connection, namespace_id: str, before: datetime) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -222,6 +223,17 @@ def pending_migrations(store: Store) -> list[str]:
     return [r.revision for r in reversed(list(script.iterate_revisions("head", current)))]
 
 
+def refuse_other_schema(connection: psycopg.Connection[Any]) -> None:
+    """Raise ``StoreError`` if the schema is not that of this version, as on a worker that was not upgraded with the others."""
+    current = current_revision(connection)
+    if current != newest_revision():
+        raise StoreError(
+            f"The database is at migration {current}, and this version of Slowwave works with {newest_revision()}. Nothing was planned or "
+            "written. Install the same version on every machine, then run `slowwave migrate`."
+        )
+
+
+@cache
 def newest_revision() -> str:
     """Return the revision of this version's schema: migrations are named by their files, in the order of numbers, and nothing branches."""
     return max(file.stem for file in (_SCRIPTS / "versions").glob("[0-9]*_*.py"))

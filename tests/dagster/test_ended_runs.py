@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import dagster as dg
+from datetime import UTC, datetime, timedelta
 
-from slowwave.dagster.sensors import cancelled_runs, crashed_runs
+import dagster as dg
+import pytest
+from dagster._core.test_utils import create_run_for_test
+
+from slowwave.dagster import assets
+from slowwave.dagster.sensors import cancelled_runs, crashed_runs, lost_runs
 from slowwave.night.runs import begin
 from slowwave.store.connect import Store
-from tests.dagster.project import Project, project
+from tests.dagster.project import Project, failure, project
+from tests.dreamers import dead_run
 from tests.memories import ask
 from tests.nights import new_world, write_a_plan
 
@@ -51,3 +57,90 @@ def test_the_end_of_an_applied_plan_is_not_rewritten(store: Store) -> None:
         ask(store, "UPDATE night.runs SET dagster_run_id = %s", result.run_id)
         cancelled_runs(ended(p, result, dg.DagsterEventType.RUN_SUCCESS))
         assert p.value("SELECT state FROM night.runs WHERE dagster_run_id = %s", result.run_id) == "awaiting_approval"
+
+
+def test_lost_runs_fails_started_runs_whose_heartbeats_have_expired(store: Store) -> None:
+    """A run that holds a namespace still, or none, is left alone; so is one that is over."""
+    world, other = new_world(store), new_world(store, 400)
+    with project(store, world.slug, other.slug) as p:
+        lost, alive, between = (
+            create_run_for_test(p.instance, "night_job", status=dg.DagsterRunStatus.STARTED).run_id for _ in range(3)
+        )
+        ended = create_run_for_test(p.instance, "night_job", status=dg.DagsterRunStatus.SUCCESS).run_id
+        for run, mode, state, age in (
+            (lost, "plan", "planning", 400),
+            (lost, "plan", "completed", 900),
+            (alive, "apply", "crashed", 900),
+            (alive, "undo", "applying", 200),
+            (between, "plan", "completed", 900),
+            (ended, "plan", "planning", 400),
+        ):
+            row = dead_run(store, world.slug if run != alive else other.slug, mode, state, age)
+            ask(store, "UPDATE night.runs SET dagster_run_id = %s WHERE id = %s", run, row)
+        ask(
+            store, "UPDATE night.runs SET error = 'The heartbeat expired: the process is gone.' WHERE state = 'crashed'"
+        )
+        answer = lost_runs(dg.build_sensor_context(p.instance, resources={"store": store}))
+        assert isinstance(answer, dg.SkipReason)
+        assert answer.skip_message == "Reported 1 lost run as failed."
+        status = {run: getattr(p.instance.get_run_by_id(run), "status", None) for run in (lost, alive, between)}
+        started = dg.DagsterRunStatus.STARTED
+        assert status == {lost: dg.DagsterRunStatus.FAILURE, alive: started, between: started}
+        ask(store, "UPDATE night.runs SET heartbeat_at = heartbeat_at - interval '1 hour' WHERE state = 'applying'")
+        lost_runs(dg.build_sensor_context(p.instance, resources={"store": store}))
+        assert getattr(p.instance.get_run_by_id(alive), "status", None) == dg.DagsterRunStatus.FAILURE
+
+
+def test_run_that_was_failed_elsewhere_begins_no_further_night(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker was paused, its run was retried by another one, and it continues."""
+    world, other = new_world(store), new_world(store, 400)
+    monkeypatch.setattr(assets, "has_ended", lambda *_: True)
+    with project(store, world.slug, other.slug) as p:
+        result = p.night(world.slug, other.slug)
+        assert (
+            failure(result)
+            == f"This run was ended while its worker was at {world.slug}: the worker plans nothing more."
+        )
+        assert p.value("SELECT count(*) FROM night.runs") == 1
+
+
+def test_retried_run_plans_a_namespace_that_its_parent_holds(store: Store) -> None:
+    """Its parent was failed a moment ago, so its heartbeat is young and the sensor has not run yet."""
+    world = new_world(store)
+    with project(store, world.slug) as p:
+        parent = create_run_for_test(p.instance, "night_job", status=dg.DagsterRunStatus.STARTED)
+        begin(store, world.slug, dagster_run_id=parent.run_id)
+        tags = {"dagster/parent_run_id": parent.run_id, "dagster/root_run_id": parent.run_id}
+        config = {"ops": {"plan_nights": {"config": {"namespaces": [world.slug], "force": True}}}}
+        job = p.defs.resolve_job_def("night_job")
+        refused = job.execute_in_process(config, instance=p.instance, tags=tags, raise_on_error=False)
+        assert "is planning" in failure(refused)
+        p.instance.report_run_failed(parent)
+        assert job.execute_in_process(config, instance=p.instance, tags=tags, raise_on_error=False).success
+        assert p.value("SELECT count(*) FROM night.runs WHERE state = 'crashed'") == 1
+
+
+def test_retry_of_a_scheduled_run_leaves_out_namespaces_that_had_their_night(store: Store) -> None:
+    """Weekly nights plan unchanged namespaces as well, but not twice for one tick of the schedule."""
+    world = new_world(store)
+    at = datetime.now(UTC) - timedelta(minutes=1)
+    tags = {"dagster/schedule_name": "nightly", ".dagster/scheduled_execution_time": at.isoformat()}
+    with project(store, world.slug) as p:
+        for _ in range(2):
+            assert p.night(world.slug, operations="weekly", force=False, tags=tags).success
+        assert p.value("SELECT count(*) FROM night.runs") == 1
+        later = {**tags, ".dagster/scheduled_execution_time": datetime.now(UTC).isoformat()}
+        assert p.night(world.slug, operations="weekly", force=False, tags=later).success
+        assert p.value("SELECT count(*) FROM night.runs") == 2
+
+
+def test_schema_of_another_version_refuses_all_namespaces_in_one_sentence(store: Store) -> None:
+    world, other = new_world(store), new_world(store, 400)
+    ask(store, "UPDATE night.alembic_version SET version_num = '9999_newer'")
+    with project(store, world.slug, other.slug) as p:
+        sentence = failure(p.night(world.slug, other.slug))
+    assert sentence.startswith(
+        f"{world.slug}, {other.slug}: The database is at migration 9999_newer, and this version of Slowwave"
+    )
+    assert sentence.count("Nothing was planned or written.") == 1
+    assert ask(store, "SELECT count(*) FROM night.runs") == [(0,)]
