@@ -28,8 +28,9 @@ KINDS: Final = {
     "near": "slowwave.matching.blocks:find_near",
     "nearest": "slowwave.matching.blocks:find_nearest",
 }
-"""Kind of search → its function. A search on disk names its kind, so that files cannot name other code."""
+"""Kind of search → its function. A search on disk has only its kind, so that files cannot name other code."""
 
+_COST: Final = "cost"  # name of the file with the costs; no table has it
 _CHUNK: Final = 16_384  # rows of a selection that are copied at a time
 
 
@@ -87,13 +88,13 @@ class Search:
         return run(self.tables, pieces, threads)
 
     def write(self, folder: Path) -> None:
-        """Write each table, and the costs, as a file of the folder, from which ``read_search`` reads them."""
+        """Write each table, and the costs of the pieces, as a file of the folder, from which ``read_search`` reads them."""
         for name, table in self.tables.items():
             if isinstance(table, Selection):
                 table.write(folder / f"{name}.npy")
             else:
                 np.save(folder / f"{name}.npy", table, allow_pickle=False)
-        np.save(folder / f"{self.kind}.cost.npy", self.cost, allow_pickle=False)
+        np.save(folder / f"{_COST}.npy", self.cost, allow_pickle=False)
 
 
 Run = Callable[[Sequence[Array | Selection], Callable[[], Search]], Arrays]
@@ -138,10 +139,8 @@ def digest_of(of: Sequence[Array | Selection]) -> str:
     return made.hexdigest()[:32]
 
 
-def read_search(folder: Path) -> Search:
+def read_search(kind: str, folder: Path) -> Search:
     """Read a search that ``Search.write`` wrote; its tables are mapped into memory and not loaded."""
-    kind = next(kind for kind in KINDS if (folder / f"{kind}.cost.npy").exists())
-    cost = np.load(folder / f"{kind}.cost.npy", allow_pickle=False)
-    names = [path.stem for path in folder.glob("*.npy") if not path.stem.endswith(".cost")]
-    tables = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in names}
-    return Search(kind, {name: np.asarray(table) for name, table in tables.items()}, cost)
+    tables = {path.stem: np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)) for path in folder.glob("*.npy")}
+    cost = tables.pop(_COST)
+    return Search(kind, tables, cost)

@@ -110,7 +110,7 @@ OPERATORS: Final = (
                 "pages_git",
             ),
             "wake_profiles",
-            *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
+            *("nightly_hour", "nightly_days", "time_zone", "nights_per_run", "worker_memory_gib"),
         )
     )
 )
@@ -120,7 +120,7 @@ _BY_DAY: Final = frozenset(
         *("recall_log_share", "wake_profiles", "screening_on_write", "max_write_bytes"),
         "reranker_model",
         *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps", "search_max_tokens_per_day"),
-        *("nightly_hour", "nightly_days", "time_zone", "nights_per_run"),
+        *("nightly_hour", "nightly_days", "time_zone", "nights_per_run", "worker_memory_gib"),
         "questions_per_night",
     )
 )
@@ -284,6 +284,13 @@ class Settings(BaseSettings):
         le=1000,
         description="Namespaces that one run of Dagster serves.",
         json_schema_extra={"why": "Large deployments spread the runs over more workers."},
+    )
+    worker_memory_gib: float = Field(
+        default=0.0,
+        ge=0,
+        description="Memory of one process of a night, in GiB; 0 sets no limit. A namespace that would need more is searched in tiles, or "
+        "refused before its night begins.",
+        json_schema_extra={"why": "Workers have different amounts of memory."},
     )
     gate_min_hours: float = Field(
         default=24.0,
