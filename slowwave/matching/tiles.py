@@ -110,8 +110,9 @@ def in_threads(of: Sequence[Array | Selection], prepare: Callable[[], Search], *
 def tiles(cost: NDArray[np.float64], count: int) -> list[range]:
     """Divide the pieces into at most ``count`` tiles of consecutive pieces that cost about the same; no tile is empty."""
     total = np.cumsum(cost)
-    ends = np.searchsorted(total, total[-1:] * np.arange(1, count) / count, side="left") + 1
-    cuts = np.unique(np.concatenate([[0], ends, [len(cost)]]))
+    whole = total[-1] if len(cost) else 0.0
+    ends = np.searchsorted(total, whole * np.arange(1, count) / count, side="left") + 1
+    cuts = np.unique(np.concatenate([[0], ends, [len(cost)]]).clip(0, len(cost)))
     return [range(low, high) for low, high in zip(cuts.tolist(), cuts[1:].tolist(), strict=False)]
 
 
