@@ -22,7 +22,7 @@ from slowwave.dagster.layout import (
     redacted_errors,
     reported_failures,
 )
-from slowwave.errors import DreamCancelled, DreamLockUnavailable, SnapshotError
+from slowwave.errors import DreamCancelled, DreamLockUnavailable
 from slowwave.night.retention import retain
 from slowwave.night.run_events import in_words
 from slowwave.night.status import due
@@ -112,17 +112,12 @@ def tiled_night_job(layout: Layout = DEFAULT, executor: dg.ExecutorDefinition | 
         yield dg.Output({"namespace": name, "operations": operations, "snapshot_id": divided.snapshot_id}, "night")
 
     @dg.op
-    def search_tile(context: dg.OpExecutionContext, store: dg.ResourceParam[Store], tile: list[Any]) -> list[Any]:
+    def search_tile(context: dg.OpExecutionContext, tile: list[Any]) -> list[Any]:
         """Search one tile, and save the pairs that it finds."""
-        from slowwave.snapshots.files import database_base
-        from slowwave.snapshots.tiles import Tile
-        from slowwave.snapshots.tiles import search_tile as search
+        from slowwave.snapshots import tiles
 
-        base, one = f"{database_base(store)}/", Tile(*tile)
         with reported_failures():
-            if not one.snapshot.startswith(base):
-                raise SnapshotError(f"The tile is not below {base}, so it is not opened. Nothing was planned.")
-            context.add_output_metadata({"pairs": search(one)})
+            context.add_output_metadata({"pairs": tiles.search_tile(tiles.Tile(*tile))})
         return tile
 
     @dg.op(out=dg.Out(dg.Nothing))

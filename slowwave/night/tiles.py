@@ -29,19 +29,21 @@ from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 from slowwave.store.tables import few_collections
 
-# How much memory a night takes, from the number of rows and the figures that ``benchmarks/tiles.py`` measured (docs/scale.md).
+# How much memory a night takes, from the number of rows.
+#
+# ``docs/benchmarks.md`` shows the peak of whole nights of 10,000 and 50,000 entities, each with three relationships, a memory and a fact:
+# 340 MB and 23.2 kB for each entity with its rows. How these 23.2 kB divide among the tables was not measured; it follows the size of their
+# rows. ``make bench-tiles`` shows what tiles spare. A process that searches tiles takes less than one that plans, so it is not estimated.
 
 _GIB: Final = 1 << 30
-_BASE: Final = 400e6  # bytes of a process that has loaded the operations, and of what does not grow
-_BYTES: Final = {"entities": 9_000, "relationships": 1_000, "memories": 9_000, "memory_facts": 2_500}
-"""Bytes of a night for each row, of which the candidate search takes ``_SEARCHED``."""
-_SEARCHED: Final = {"entities": 600, "memories": 600}
-_TILE_BASE: Final = 250e6  # bytes of a process that searches tiles
+_BASE: Final = 340e6
+_BYTES: Final = {"entities": 8_000, "relationships": 1_500, "memories": 8_000, "memory_facts": 2_700}
+_SPARED: Final = {"entities": 500, "memories": 500}
 
 
 def needed_bytes(rows: Mapping[str, int], *, tiled: bool) -> float:
     """Return the estimated peak memory of a night's largest process, in bytes, from the rows of each table."""
-    spared = sum(_SEARCHED.get(name, 0) * n for name, n in rows.items()) if tiled else 0
+    spared = sum(_SPARED.get(name, 0) * n for name, n in rows.items()) if tiled else 0
     return _BASE + sum(_BYTES.get(name, 0) * n for name, n in rows.items()) - spared
 
 

@@ -60,9 +60,12 @@ def test_night_over_the_memory_of_a_worker_is_divided_or_refused(huge: Store, mo
     monkeypatch.setenv("SLOWWAVE_WORKER_MEMORY_GIB", str((whole + divided) / 2))
     assert needs_tiles(huge, NAME)
     asked: list[int] = []
-    monkeypatch.setattr(
-        night, "searched_in_processes", lambda *given: asked.append(given[3]) or _in_this_process(*given)
-    )
+
+    def processes(location: str, settings: dict[str, object], ops: set[str], jobs: int) -> object:
+        asked.append(jobs)
+        return searched_in_processes(location, settings, ops, jobs)
+
+    monkeypatch.setattr(night, "searched_in_processes", processes)
     hash_of(huge)
     assert asked == [1]
     monkeypatch.setenv("SLOWWAVE_WORKER_MEMORY_GIB", str(divided * 0.9))
@@ -72,10 +75,6 @@ def test_night_over_the_memory_of_a_worker_is_divided_or_refused(huge: Store, mo
         hash_of(huge)
     with huge.connect("reader") as connection:
         assert connection.execute("SELECT count(*) FROM night.runs").fetchone() == before
-
-
-def _in_this_process(*given: object) -> object:
-    return searched_in_processes(*given)  # type: ignore[arg-type]
 
 
 def end_at_once(*_: object) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from slowwave.errors import SnapshotError
+from slowwave.matching.tiles import Run, in_threads
 from slowwave.operations import PLANNERS, Inputs, permits
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots import tiles
@@ -53,9 +54,9 @@ def small_world(seed: int) -> Snapshot:
     )
 
 
-def planned(snapshot: Snapshot, **search: object) -> tuple[str, int]:
+def planned(snapshot: Snapshot, search: Run = in_threads) -> tuple[str, int]:
     """The hash and the number of items of the plan of both planners."""
-    inputs = Inputs(snapshot, {}, Settings.for_namespace(snapshot.settings), ops=frozenset(SEARCHING), **search)
+    inputs = Inputs(snapshot, {}, Settings.for_namespace(snapshot.settings), ops=frozenset(SEARCHING), search=search)
     items = [item for name in SEARCHING for item in PLANNERS[name](inputs).items]
     plan = seal(Header(snapshot.namespace_id, snapshot.namespace, snapshot.snapshot_id, "f"), items, permits())
     return plan.plan_hash, len(plan.items)
@@ -91,7 +92,7 @@ def test_the_plan_is_the_same_with_any_number_of_tiles(
         raise AssertionError("The planner searched again.")
 
     monkeypatch.setattr(tiles, "in_threads", refuse)
-    assert planned(snapshot, search=found_in(saved)) == (whole, items)
+    assert planned(snapshot, found_in(saved)) == (whole, items)
 
 
 def test_a_search_of_other_rows_is_done_anew(tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ def test_a_search_of_other_rows_is_done_anew(tmp_path: Path) -> None:
     for tile in saved:
         search_tile(tile)
     other = small_world(2)
-    assert planned(other, search=found_in(saved)) == planned(other)
+    assert planned(other, found_in(saved)) == planned(other)
 
 
 def test_without_the_result_of_one_tile_there_is_no_plan(tmp_path: Path) -> None:
@@ -108,12 +109,12 @@ def test_without_the_result_of_one_tile_there_is_no_plan(tmp_path: Path) -> None
     for tile in saved[1:]:
         search_tile(tile)
     with pytest.raises(SnapshotError, match=r"tile 1 of . of search \w{8} is missing, so nothing was planned"):
-        planned(snapshot, search=found_in(saved))
+        planned(snapshot, found_in(saved))
     search_tile(saved[0])
     result = next(Path(saved[0].snapshot, "tiles", saved[0].search, "found").glob("0.npz"))
     result.write_bytes(result.read_bytes()[:-20])
     with pytest.raises(SnapshotError, match="is damaged, so nothing was planned"):
-        planned(snapshot, search=found_in(saved))
+        planned(snapshot, found_in(saved))
 
 
 def test_lost_tables_and_another_version_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +124,7 @@ def test_lost_tables_and_another_version_are_refused(tmp_path: Path, monkeypatch
         search_tile(saved[0])
     monkeypatch.undo()
     Path(saved[0].snapshot, "tiles", saved[0].search, "cost.npy").unlink()
-    with pytest.raises(SnapshotError, match="The tables of tile 1 of 1 .* cannot be read"):
+    with pytest.raises(SnapshotError, match=r"The tables of tile 1 of 1 .* cannot be read"):
         search_tile(saved[0])
 
 
