@@ -349,15 +349,11 @@ def run_night(
     processes, and over one if the namespace would not fit ``worker_memory_gib`` otherwise; the plan is the same. ``tiles`` were searched
     before, over a snapshot that the night then plans on.
 
-    Raises ``Refused`` if the namespace does not fit ``worker_memory_gib``,
-    ``DreamDisabledError`` if nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it, and
-    ``DreamCancelled`` if a person cancelled this run.
+    Raises ``Refused`` if the namespace does not fit ``worker_memory_gib``, ``DreamDisabledError`` if nights are off in it,
+    ``DreamLockUnavailable`` while another run holds it, and ``DreamCancelled`` if a person cancelled this run.
     """
     check_settings({})
     scope, context = scope or DreamScope(), context or NightContext()
-    divided = jobs > 1 or tiles is not None
-    if context.snapshot is None:
-        divided = needs_tiles(store, namespace) or divided
     with_weekly = ops == WEEKLY
     names = None if with_weekly else named(ops if ops is not None else scope.op_kinds, OPERATIONS)
     whole = names is None and not scope.narrows and now is None and config is None
@@ -372,6 +368,7 @@ def run_night(
         if request:
             take_request(store, request, outcome=same.why)
         return Night(namespace, skipped=same.why, removed_store=same.removed)
+    divided = (context.snapshot is None and needs_tiles(store, namespace)) or jobs > 1
     if request:
         reason = reason or request.reason_of_run()
     run_id = run_id or begin(
@@ -416,7 +413,7 @@ def run_night(
             planned: list[Item] = []
             with (
                 stream.phase("plan") as phase,
-                _searching(store, inputs, names, jobs, tiles, divided=divided) as search,
+                _searching(store, inputs, names, jobs if divided else 0, tiles) as search,
             ):
                 inputs = replace(inputs, search=search)
                 for name, planner in PLANNERS.items():
@@ -439,25 +436,22 @@ def run_night(
 
 @contextmanager
 def _searching(
-    store: Store,
-    inputs: Inputs,
-    ops: Collection[str] | None,
-    jobs: int,
-    tiles: Tiles | None,
-    *,
-    divided: bool,
+    store: Store, inputs: Inputs, ops: Collection[str] | None, jobs: int, tiles: Tiles | None
 ) -> Generator[Run]:
-    """Yield how the planners of a night search candidates: by the tiles that were searched, in processes, or in threads."""
-    snapshot = inputs.snapshot
-    location = f"{folder_of(database_base(store), snapshot.namespace)}/{snapshot.snapshot_id}"
-    if not divided:
-        yield in_threads
-    elif tiles:
+    """Yield how the planners of a night search candidates: by ``tiles``, in ``jobs`` processes, or with 0 in this process."""
+    if tiles:
         yield found_in(tiles.tiles)
-        remove_tiles(location)  # not after a failure, so that the run can be continued from it
-    else:
-        with searched_in_processes(location, snapshot.settings, ops, jobs) as search:
+        remove_tiles(_location(store, inputs.snapshot))  # not after a failure, so that the run can be continued from it
+    elif jobs:
+        location = _location(store, inputs.snapshot)
+        with searched_in_processes(location, inputs.snapshot.settings, ops, jobs) as search:
             yield search
+    else:
+        yield in_threads
+
+
+def _location(store: Store, snapshot: Snapshot) -> str:
+    return f"{folder_of(database_base(store), snapshot.namespace)}/{snapshot.snapshot_id}"
 
 
 @each_text_once()
@@ -499,12 +493,10 @@ def divide_search(store: Store, namespace: str, count: int, *, ops: str | Collec
     for follower in followers():
         follower.before_night(store, namespace)
     note_change(store, namespace)
-    base = database_base(store)
-    snapshot = snapshot_of_night(store, namespace, base)
+    snapshot = snapshot_of_night(store, namespace)
     settings = check_settings(snapshot.settings)
     names = weekly(settings) if ops == WEEKLY else named(ops, OPERATIONS)
-    location = f"{folder_of(base, namespace)}/{snapshot.snapshot_id}"
-    return Tiles(snapshot.snapshot_id, save_searches(location, snapshot.settings, names, count))
+    return Tiles(snapshot.snapshot_id, save_searches(_location(store, snapshot), snapshot.settings, names, count))
 
 
 def _expiry(store: Store, namespace: str, exported: Snapshot | None) -> int:
