@@ -49,7 +49,7 @@ def items_of(store: Store) -> list[tuple[object, ...]]:
     """The items of the newest plan, whatever its snapshot is."""
     with store.connect("reader") as connection:
         return connection.execute(
-            "SELECT i.item_id::text, i.operation, i.decision FROM night.plan_items i JOIN night.plans p USING (plan_hash) WHERE p.plan_hash = "
+            "SELECT item_id::text, operation, decision FROM night.plan_items WHERE plan_hash = "
             "(SELECT plan_hash FROM night.plans ORDER BY recorded_at DESC LIMIT 1) ORDER BY 1"
         ).fetchall()
 
