@@ -8,7 +8,7 @@ asset for the same reason: jobs report it.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
 
@@ -37,6 +37,9 @@ from slowwave.operations import AUDITS, Operation, operations
 from slowwave.plans.signatures import read_rule
 from slowwave.snapshots.models import SqlModel, load_models
 from slowwave.store.connect import Store
+
+if TYPE_CHECKING:
+    from slowwave.night.night import Tiles
 
 _NAMED_FAILURES: Final = 10
 """Failed namespaces that the failure of a run names."""
@@ -127,8 +130,9 @@ def planned_nights(
     ops: str | Collection[str] | None = None,
     force: bool = False,
     only: Collection[dg.AssetKey] | None = None,
+    tiles: "Tiles | None" = None,
 ) -> Iterator[Reported]:
-    """Run a night for each namespace and yield its events, with ``only`` those of some assets.
+    """Run a night for each namespace and yield its events, with ``only`` those of some assets. ``tiles`` are those of a single one.
 
     A namespace in which nothing changed, or whose nights are off, has no events. One that fails is named at the end, in the failure of
     the step, and does not stop the others.
@@ -157,6 +161,7 @@ def planned_nights(
             dagster_run_id=context.run.run_id,
             since=_scheduled_at(context.run),
             done=lambda *night: finished.append(night),
+            tiles=tiles,
         ):
             for night, inputs, proposals in finished:
                 with store.connect("reader") as connection:

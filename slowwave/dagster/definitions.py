@@ -14,10 +14,11 @@ from slowwave.dagster.jobs import build_schedules
 from slowwave.dagster.layout import DEFAULT, EnvironmentStore, Layout, Timetable
 
 
-def build_jobs(layout: Layout = DEFAULT) -> dict[str, Any]:
-    """Build all jobs, by name."""
+def build_jobs(layout: Layout = DEFAULT, executor: dg.ExecutorDefinition | None = None) -> dict[str, Any]:
+    """Build all jobs, by name; ``executor`` runs the tiles of ``tiled_night_job``, by default in processes of one machine."""
     made = [
         jobs.night_job(layout),
+        jobs.tiled_night_job(layout, executor),
         gate.approve_job(layout),
         gate.reject_job(layout),
         gate.apply_job(layout),
@@ -79,7 +80,7 @@ def build_defs(
     """
     layout = Layout(tuple(key_prefix), dict(groups or {}), location, tuple(owners))
     when = timetable or Timetable.from_settings()
-    built = build_jobs(layout)
+    built = build_jobs(layout, executor)
     return dg.Definitions(
         assets=build_assets(layout, when),
         asset_checks=build_checks(layout),

@@ -83,6 +83,70 @@ def night_job(layout: Layout = DEFAULT) -> dg.JobDefinition:
     return job
 
 
+TILES_CONFIG: Final = {
+    "namespace": dg.Field(str, description="Name of the namespace."),
+    "operations": NIGHT_CONFIG["operations"],
+    "tiles": dg.Field(int, default_value=16, description="Tiles of each search, at most."),
+}
+
+
+def tiled_night_job(layout: Layout = DEFAULT, executor: dg.ExecutorDefinition | None = None) -> dg.JobDefinition:
+    """Build ``tiled_night_job``, the night of one huge namespace, whose candidate search many workers share.
+
+    Tables and results of the search are files of the snapshot; the steps pass only their names to each other.
+    """
+
+    @dg.op(config_schema=TILES_CONFIG, out={"night": dg.Out(dict), "tiles": dg.DynamicOut(list, is_required=False)})
+    def divide_candidate_search(
+        context: dg.OpExecutionContext, store: dg.ResourceParam[Store]
+    ) -> Iterator[dg.Output[Any] | dg.DynamicOutput[Any]]:
+        """Take the snapshot, and save the tables of its searches. A namespace that is too large for a worker is refused."""
+        from slowwave.night.night import divide_search  # brings all of the engine, which definitions do without
+
+        config = context.op_config
+        name, operations = config["namespace"], config["operations"].strip()
+        with reported_failures(), redacted_errors(level_now(store, name)):
+            divided = divide_search(store, name, config["tiles"], ops=operations or None)
+        for tile in divided.tiles:
+            yield dg.DynamicOutput(list(tile), f"{tile.search[:8]}_{tile.number}", "tiles")
+        yield dg.Output({"namespace": name, "operations": operations, "snapshot_id": divided.snapshot_id}, "night")
+
+    @dg.op
+    def search_tile(context: dg.OpExecutionContext, tile: list[Any]) -> list[Any]:
+        """Search one tile, and save the pairs that it finds."""
+        from slowwave.snapshots import tiles
+
+        with reported_failures():
+            context.add_output_metadata({"pairs": tiles.search_tile(tiles.Tile(*tile))})
+        return tile
+
+    @dg.op(out=dg.Out(dg.Nothing))
+    def plan_tiled_night(
+        context: dg.OpExecutionContext, store: dg.ResourceParam[Store], night: dict[str, str], tiles: list[Any]
+    ) -> Iterator[Reported]:
+        """Audit and plan the namespace with the pairs of all tiles; the plan is that of ``night_job``."""
+        from slowwave.night.night import Tiles
+        from slowwave.snapshots.tiles import Tile
+
+        searched = Tiles(night["snapshot_id"], [Tile(*tile) for tile in tiles])
+        operations = night["operations"] or None
+        yield from planned_nights(
+            *(context, store, layout, [night["namespace"]]), ops=operations, force=True, tiles=searched
+        )
+
+    @dg.job(
+        name="tiled_night_job",
+        executor_def=executor or dg.multiprocess_executor,
+        description="The night of one huge namespace: many workers share the search of candidates. It ends before the gate.",
+    )
+    def job() -> None:
+        """Divide, search each tile, and plan."""
+        night, tiles = divide_candidate_search()
+        plan_tiled_night(night, tiles.map(search_tile).collect())
+
+    return job
+
+
 def night_config(names: Sequence[str], operations: str = "") -> dict[str, object]:
     """Return the run config of ``night_job``."""
     config = {"namespaces": list(names), **({"operations": operations} if operations else {})}
@@ -92,9 +156,11 @@ def night_config(names: Sequence[str], operations: str = "") -> dict[str, object
 def namespaces_in(run: dg.DagsterRun) -> frozenset[str]:
     """Return the namespaces that a run works on, as far as its tags and its config name them."""
     config: Any = run.run_config
-    given = config.get("ops", {}).get("plan_nights", {}).get("config", {}).get("namespaces", [])
+    ops = config.get("ops", {})
+    given = ops.get("plan_nights", {}).get("config", {}).get("namespaces", [])
+    tiled = ops.get("divide_candidate_search", {}).get("config", {}).get("namespace")
     partition = run.tags.get("dagster/partition")
-    return frozenset((*given, *([partition] if partition else [])))
+    return frozenset((*given, *(name for name in (tiled, partition) if name)))
 
 
 # Jobs of one namespace.

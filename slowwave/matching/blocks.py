@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial as fixed
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from slowwave.matching.tiles import Search, join
 
 # Blocks: rows that share a key, and the pairs inside them.
 #
@@ -225,30 +227,32 @@ class TfIdfRows:
         returned for the rows of the focus. If no row costs more than ``work`` multiply-adds, no other pair is missed. Otherwise a pair
         that agrees only in its most frequent features may be missed.
         """
+        search = self.near_search(cosine, work, most, focus)
+        i, j, cut = search.find(range(len(search.cost)), _WORKERS)
+        return i, j, int(cut.sum())
+
+    def near_search(self, cosine: float, work: float, most: int, focus: Flags | None = None) -> Search:
+        """Prepare the search of ``near``; a piece is some rows, and its result i, j and the number of rows with more."""
         query, kept, lost = self._rarest(work)
         least = _least(kept, lost, cosine)
         rare, rest, heavy = self._split_frequent(query, least)
-
-        def pairs(rows: Ints, index: Any, first: int) -> tuple[Ints, Ints, int]:
-            at, j = _within_reach(rare[rows], index, least[rows] - _SLACK, rest[rows], heavy[first:])
-            if len(at) > _REACHED * len(rows):
-                at, j, partial = _product(query, rows, index, least[rows])
-            else:
-                partial = _dots(query, rows[at], self.matrix, j + first)
-            j += first
-            new = (j > rows[at] if focus is None else j != rows[at]) & (self.kind[j] == self.kind[rows[at]])
-            good = new & (partial >= least[rows[at]])
-            at, j, _ = _best(at[good], j[good], partial[good], 2 * most)
-            true = self.cosines(rows[at], j)
-            good = true >= cosine - _SLACK
-            at, j, cut = _best(at[good], j[good], true[good], most)
-            return rows[at], j, cut
-
-        found: list[tuple[Ints, Ints, int]] = []
-        for rows, first in _spans(self.matrix.shape[0], focus):
-            index = self.matrix[first:].T.tocsr()
-            found += _each(fixed(pairs, index=index, first=first), self._parts(rows, work))
-        return *_joined([(i, j) for i, j, _ in found]), sum(cut for _, _, cut in found)
+        tables = {
+            **_columns("matrix", self.matrix),
+            **_columns("query", query),
+            **_columns("rare", rare),
+            **{
+                "least": least,
+                "rest": rest,
+                "heavy": heavy,
+                "kind": self.kind,
+                "features": np.array(self.matrix.shape[1:]),
+            },
+            **{"cosine": np.array([cosine]), "size": np.array([self._rows_of_piece(work)]), "most": np.array([most])},
+            **({} if focus is None else {"focus": focus}),
+        }
+        n = len(self.kind)
+        cost = [len(rows) * (n - first) for rows, first in _pieces(n, self._rows_of_piece(work), focus)]
+        return Search("near", tables, np.array(cost, np.float64))
 
     def nearest(
         self, k: int, floor: float, work: float, focus: Flags | None = None, *, crowd: int = 0, alike: float = 1.0
@@ -258,19 +262,24 @@ class TfIdfRows:
         In addition up to ``crowd`` rows with a cosine ≥ ``alike``. Only the features that fit into ``work`` multiply-adds are used. A
         pair may be found from both of its rows.
         """
+        search = self.nearest_search(k, floor, work, focus, crowd=crowd, alike=alike)
+        i, j = search.find(range(len(search.cost)), _WORKERS)
+        return i, j
+
+    def nearest_search(
+        self, k: int, floor: float, work: float, focus: Flags | None = None, *, crowd: int = 0, alike: float = 1.0
+    ) -> Search:
+        """Prepare the search of ``nearest``; a piece is some rows, and its result i and j."""
         query, _, _ = self._rarest(work)
-        index = self.matrix.T.tocsr()
-
-        def pairs(rows: Ints) -> tuple[Ints, Ints]:
-            at, j, partial = _product(query, rows, index, np.full(len(rows), floor, np.float32))
-            other = (j != rows[at]) & (self.kind[j] == self.kind[rows[at]])
-            at, j, partial = at[other], j[other], partial[other]
-            near = partial >= alike
-            some = [_best(at, j, partial, k), _best(at[near], j[near], partial[near], crowd)]
-            return np.concatenate([rows[at] for at, _, _ in some]), np.concatenate([j for _, j, _ in some])
-
-        rows = np.arange(self.matrix.shape[0]) if focus is None else np.flatnonzero(focus)
-        return _joined(list(_each(pairs, self._parts(rows, work))))
+        rows = np.arange(len(self.kind)) if focus is None else np.flatnonzero(focus)
+        size = self._rows_of_piece(work)
+        tables = {
+            **_columns("query", query),
+            **_columns("index", self.matrix.T.tocsr()),
+            **{"kind": self.kind, "rows": rows, "features": np.array(self.matrix.shape[1:]), "size": np.array([size])},
+            **{"k": np.array([k]), "floor": np.array([floor]), "crowd": np.array([crowd]), "alike": np.array([alike])},
+        }
+        return Search("nearest", tables, np.ones(-(-len(rows) // size)))
 
     def _rarest(self, work: float) -> tuple[Any, Reals, Reals]:
         """Return the rows reduced to their rarest features, up to a cost of ``work``, with the squared lengths kept and lost."""
@@ -301,10 +310,72 @@ class TfIdfRows:
         rare = sparse.csr_matrix((query.data[left], query.indices[left], ends), shape=query.shape)
         return rare, rest, heavy
 
-    def _parts(self, rows: Ints, work: float) -> list[Ints]:
-        """Split rows into parts whose products fit into a chunk."""
-        size = int(np.clip(_PRODUCTS // max(min(work, self.matrix.shape[0]), 1), 16, _CHUNK))
-        return [rows[k : k + size] for k in range(0, len(rows), size)]
+    def _rows_of_piece(self, work: float) -> int:
+        """Return the number of rows whose products fit into a chunk."""
+        return int(np.clip(_PRODUCTS // max(min(work, self.matrix.shape[0]), 1), 16, _CHUNK))
+
+
+def find_near(tables: Mapping[str, Any], pieces: range, threads: int) -> tuple[Ints, Ints, Ints]:
+    """Find the pairs of consecutive pieces of a ``near_search``: i, j (p,), and for each piece how many rows have more."""
+    kind, least, rest, heavy = tables["kind"], tables["least"], tables["rest"], tables["heavy"]
+    cosine, most, size = float(tables["cosine"][0]), int(tables["most"][0]), int(tables["size"][0])
+    n, features, focus = len(kind), int(tables["features"][0]), tables.get("focus")
+    matrix, query, rare = (_matrix(tables, name, (n, features)) for name in ("matrix", "query", "rare"))
+
+    def pairs(rows: Ints, index: Any, first: int) -> tuple[Ints, Ints, Ints]:
+        at, j = _within_reach(rare[rows], index, least[rows] - _SLACK, rest[rows], heavy[first:])
+        if len(at) > _REACHED * len(rows):
+            at, j, partial = _product(query, rows, index, least[rows])
+        else:
+            partial = _dots(query, rows[at], matrix, j + first)
+        j += first
+        new = (j > rows[at] if focus is None else j != rows[at]) & (kind[j] == kind[rows[at]])
+        good = new & (partial >= least[rows[at]])
+        at, j, _ = _best(at[good], j[good], partial[good], 2 * most)
+        true = _dots(matrix, rows[at], matrix, j)
+        good = true >= cosine - _SLACK
+        at, j, cut = _best(at[good], j[good], true[good], most)
+        return rows[at], j, np.array([cut])
+
+    empty = np.empty(0, np.int64)
+    found: list[tuple[Any, ...]] = [(empty, empty, empty)]
+    asked = list(_pieces(n, size, focus))[pieces.start : pieces.stop]
+    for first, group in groupby(asked, key=lambda piece: piece[1]):
+        index = matrix[first:].T.tocsr()
+        found += _each(fixed(pairs, index=index, first=first), [rows for rows, _ in group], threads)
+    i, j, cut = join(found)
+    return i, j, cut
+
+
+def find_nearest(tables: Mapping[str, Any], pieces: range, threads: int) -> tuple[Ints, Ints]:
+    """Find the pairs i, j (p,) of consecutive pieces of a ``nearest_search``."""
+    kind, size, k, crowd = tables["kind"], *(int(tables[name][0]) for name in ("size", "k", "crowd"))
+    features, floor, alike = int(tables["features"][0]), np.float32(tables["floor"][0]), float(tables["alike"][0])
+    query = _matrix(tables, "query", (len(kind), features))
+    index = _matrix(tables, "index", (features, len(kind)))
+
+    def pairs(rows: Ints) -> tuple[Ints, Ints]:
+        at, j, partial = _product(query, rows, index, np.full(len(rows), floor, np.float32))
+        other = (j != rows[at]) & (kind[j] == kind[rows[at]])
+        at, j, partial = at[other], j[other], partial[other]
+        near = partial >= alike
+        some = [_best(at, j, partial, k), _best(at[near], j[near], partial[near], crowd)]
+        return np.concatenate([rows[at] for at, _, _ in some]), np.concatenate([j for _, j, _ in some])
+
+    empty = np.empty(0, np.int64)
+    asked = [tables["rows"][piece * size : (piece + 1) * size] for piece in pieces]
+    i, j = join([(empty, empty), *_each(pairs, asked, threads)])
+    return i, j
+
+
+def _columns(name: str, matrix: Any) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a sparse matrix under names of their own; ``_matrix`` makes it of them again."""
+    return {f"{name}_data": matrix.data, f"{name}_indices": matrix.indices, f"{name}_ends": matrix.indptr}
+
+
+def _matrix(tables: Mapping[str, Any], name: str, shape: tuple[int, int]) -> Any:
+    parts = tables[f"{name}_data"], tables[f"{name}_indices"], tables[f"{name}_ends"]
+    return sparse.csr_matrix(parts, shape=shape, copy=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -401,27 +472,24 @@ def _best(at: Ints, j: Ints, score: Reals, most: int) -> tuple[Ints, Ints, int]:
     return at[near], packed[near] & 0xFFFFFFFF, int(np.count_nonzero(rank == most))
 
 
-def _spans(n: int, focus: Flags | None) -> Iterator[tuple[Ints, int]]:
-    """Yield rows, and the first row of those that they are joined with.
+def _pieces(n: int, size: int, focus: Flags | None) -> Iterator[tuple[Ints, int]]:
+    """Yield up to ``size`` rows, and the first row of those that they are joined with, which is equal for many pieces.
 
     Each pair is compared once. Rows of a focus are joined with all rows.
     """
-    if focus is not None:
-        yield np.flatnonzero(focus), 0
+    span = max(_SPAN, -(-n // _SPANS))
+    spans = [(np.arange(low, min(low + span, n)), low) for low in range(0, n, span)]
+    for rows, first in spans if focus is None else [(np.flatnonzero(focus), 0)]:
+        for k in range(0, len(rows), size):
+            yield rows[k : k + size], first
+
+
+def _each(work: Callable[[_T], _R], items: Iterable[_T], threads: int = _WORKERS) -> Iterator[_R]:
+    if threads == 1:
+        yield from map(work, items)
         return
-    size = max(_SPAN, -(-n // _SPANS))
-    for low in range(0, n, size):
-        yield np.arange(low, min(low + size, n)), low
-
-
-def _each(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
-    with ThreadPoolExecutor(_WORKERS) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(work, items)
-
-
-def _joined(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    empty = np.empty(0, np.int64)
-    return np.concatenate([empty, *(i for i, _ in parts)]), np.concatenate([empty, *(j for _, j in parts)])
 
 
 # Character n-grams of names: their trigrams, and the names with one letter left out, as numbers.

@@ -25,6 +25,7 @@ from slowwave.matching.blocks import (
 from slowwave.matching.identity import Identity
 from slowwave.matching.names import LONGEST
 from slowwave.matching.population import Population
+from slowwave.matching.tiles import Run, Search, in_threads
 from slowwave.matching.vectors import pairs_above, share_above
 
 # The distinct names of each entity type, and the blocking keys by which two of them are compared.
@@ -35,6 +36,7 @@ _SLIPS: Final = (5, 40)  # lengths in letters, from and to, of names in which on
 _COSINE: Final = 0.5  # of character trigrams
 _NEAR: Final = 40  # maximum number of near names of a name
 _READ_DISTINCT_NAMES: Final = 65_536  # names whose n-grams are computed at a time
+_NAMES_SEARCH: Final = np.frombuffer(b"near names", np.uint8)  # keeps equal inputs of two searches apart
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _WORK_DISTINCT_NAMES: Final = (600, 400_000_000)  # multiply-adds per name at least, and of all names together
 
@@ -149,17 +151,27 @@ def _slips(population: Population, distinct: DistinctNames) -> Blocks:
     return Blocks.from_codes(owner, code * (int(kind.max(initial=0)) + 1) + kind[owner])
 
 
-def near_names(population: Population, distinct: DistinctNames, focus: Flags | None) -> tuple[Ints, int]:
+def near_names(
+    population: Population, distinct: DistinctNames, focus: Flags | None, run: Run = in_threads
+) -> tuple[Ints, int]:
     """Find pairs of names whose character trigrams have a tf-idf cosine ≥ .5.
 
     Also returns the number of names that have more such neighbours than are kept. Prose is left to other keys.
     """
-    texts = population.names.folded[distinct.first]
-    letters = CharacterNgrams.from_texts(np.array([f"  {t} " if len(t) <= LONGEST else "" for t in texts], np.object_))
-    rows = TfIdfRows.from_reader(population.kind[distinct.first], letters.triples, letters.alphabet**3)
-    work = max(_WORK_DISTINCT_NAMES[0], _WORK_DISTINCT_NAMES[1] / max(len(distinct), 1))
-    i, j, crowded = rows.near(_COSINE, work, _NEAR, focus)
-    return packed_pairs(i, j, len(distinct)), crowded
+    texts = np.array(
+        [f"  {t} " if len(t) <= LONGEST else "" for t in population.names.folded[distinct.first]], np.object_
+    )
+    kind = population.kind[distinct.first]
+
+    def prepare() -> Search:
+        letters = CharacterNgrams.from_texts(texts)
+        rows = TfIdfRows.from_reader(kind, letters.triples, letters.alphabet**3)
+        work = max(_WORK_DISTINCT_NAMES[0], _WORK_DISTINCT_NAMES[1] / max(len(distinct), 1))
+        return rows.near_search(_COSINE, work, _NEAR, focus)
+
+    written = np.frombuffer("\n".join(texts.tolist()).encode("utf-8", "surrogatepass"), np.uint8)
+    i, j, crowded = run([_NAMES_SEARCH, kind, written, *([] if focus is None else [focus])], prepare)
+    return packed_pairs(i, j, len(distinct)), int(crowded.sum())
 
 
 # Words of whole rows: of the name and of every attribute value, without regard to the attribute.
@@ -307,6 +319,7 @@ _NEAREST_PAIRS: Final = 1_200_000  # nearest records of all rows
 _FLOOR: Final = 0.1  # cosine below which records have nothing in common
 _WORK: Final = (1_000, 400_000_000)  # multiply-adds per row at least, and of all rows together
 _NAMES: Final = frozenset(("name", "words", "compact", "nickname", "ends"))
+_RECORDS_SEARCH: Final = np.frombuffer(b"near records", np.uint8)  # keeps equal inputs of two searches apart
 _READ: Final = 16_384  # rows parsed at a time
 _TILE: Final = 2_048  # vectors multiplied at a time for a focus
 _INSIDE: Final = 10  # nearest records per row inside a block
@@ -343,30 +356,41 @@ def find(
     threshold: float,
     focus: Flags | None = None,
     identity: Identity | None = None,
+    run: Run = in_threads,
 ) -> CandidatePairs:
     """Find all candidate pairs.
 
     ``band_low`` is the cosine from which near vectors are compared, ``threshold`` the cosine from which they merge. With ``focus`` (n,),
     only pairs with a row of the focus are found, at a cost that shrinks with it. The nearest names, records and vectors are then searched
-    for the rows of the focus only. Rows that share a value of a declared ``identity`` are always compared.
+    for the rows of the focus only. Rows that share a value of a declared ``identity`` are always compared. ``run`` searches near names,
+    records and vectors (``slowwave.matching.tiles``); none of these searches depends on the result of another one.
     """
     found = _Found(len(population), focus)
     records = Records.from_population(population)
-    words = TfIdfRows.from_reader(population.kind, _reader(records, np.arange(len(population))), records.words)
-    _by_names(population, found)
+    words = _Words(population, records)
+    _by_names(population, found, run)
     _by_values(population, records, found)
     if identity is not None:
         rows, codes = identity.blocks()
         of_type = codes * (int(population.kind.max(initial=0)) + 1) + population.kind[rows]
         found.add_blocks("identity", Blocks.from_codes(rows, of_type), _VALUED)
-    found.add("record", _near_records(population, records, words, found))
+    found.add("record", _near_records(population, records, words, found, run))
     large = _worth_splitting(words, found)
-    del words  # they take as much memory as the index of the blocks
+    words.release()  # they take as much memory as the index of the blocks
     _split(records, large, found)
-    i, j, raised = _vector_pairs(population, band_low, threshold, focus)
+    i, j, raised = _vector_pairs(population, band_low, threshold, focus, run)
     found.add("vector", packed_pairs(i, j, len(population)))
     found.dropped += raised
     return found.union()
+
+
+def search(population: Population, band_low: float, threshold: float, run: Run) -> None:
+    """Give ``run`` the searches that ``find`` would give it, and nothing else; what it returns is not used."""
+    found = _Found(len(population), None)
+    near_names(population, DistinctNames.of_rows(population), None, run)
+    records = Records.from_population(population)
+    _near_records(population, records, _Words(population, records), found, run)
+    _vector_pairs(population, band_low, threshold, None, run)
 
 
 class _Found:
@@ -428,6 +452,25 @@ def _merged(pairs: list[tuple[Ints, Bits | np.uint16]]) -> tuple[Ints, Bits]:
     return packed, bits
 
 
+class _Words:
+    """The words of all rows as tf-idf rows, which are read when they are first needed."""
+
+    def __init__(self, population: Population, records: Records) -> None:
+        self._population, self._records = population, records
+        self._rows: TfIdfRows | None = None
+
+    def rows(self) -> TfIdfRows:
+        """Return the rows."""
+        if self._rows is None:
+            n, records = len(self._population), self._records
+            self._rows = TfIdfRows.from_reader(self._population.kind, _reader(records, np.arange(n)), records.words)
+        return self._rows
+
+    def release(self) -> None:
+        """Free the memory of the rows."""
+        self._rows = None
+
+
 def _reader(records: Records, rows: Ints) -> Read:
     """Return a function that reads the words of some of the rows (m,)."""
 
@@ -444,7 +487,7 @@ def _work(n: int) -> float:
     return max(least, together / max(n, 1))
 
 
-def _by_names(population: Population, found: _Found) -> None:
+def _by_names(population: Population, found: _Found, run: Run) -> None:
     """Find pairs of rows whose names are equal or share a key."""
     distinct = DistinctNames.of_rows(population)
     several = np.flatnonzero(distinct.size > 1)
@@ -452,7 +495,7 @@ def _by_names(population: Population, found: _Found) -> None:
     own, apart = several[fits], several[~fits]
     found.add("name", distinct.spread(own, own).all_pairs(found.n, found.focus))
     asked = distinct if found.focus is None else distinct.only(found.focus)
-    a, b, bits = _name_pairs(population, distinct, asked, found)
+    a, b, bits = _name_pairs(population, distinct, asked, found, run)
     cost = asked.size[a] * distinct.size[b] + (distinct.size[a] - asked.size[a]) * asked.size[b]
     vague = bits == _bit("ngram")
     fits = np.zeros(len(a), bool)
@@ -472,7 +515,7 @@ def _by_names(population: Population, found: _Found) -> None:
 
 
 def _name_pairs(
-    population: Population, distinct: DistinctNames, asked: DistinctNames, found: _Found
+    population: Population, distinct: DistinctNames, asked: DistinctNames, found: _Found, run: Run
 ) -> tuple[Ints, Ints, Bits]:
     """Find pairs of distinct names that share a key, with the bits of the keys.
 
@@ -485,7 +528,7 @@ def _name_pairs(
         small, large = blocks.within(found.budget(_CROSSED))
         pairs.append((small.all_pairs(t, focus), _bit(key)))
         found.set_aside(key, distinct.spread(large.rows, np.repeat(np.arange(len(large)), large.size)))
-    near, crowded = near_names(population, distinct, focus)
+    near, crowded = near_names(population, distinct, focus, run)
     pairs.append((near, _bit("ngram")))
     if crowded:
         found.dropped.append(f"ngram: {crowded} names have too many near names; only the nearest were kept")
@@ -511,7 +554,7 @@ def _by_values(population: Population, records: Records, found: _Found) -> None:
     found.add("rare word", rare.all_pairs(found.n, found.focus))
 
 
-def _near_records(population: Population, records: Records, words: TfIdfRows, found: _Found) -> Ints:
+def _near_records(population: Population, records: Records, words: _Words, found: _Found, run: Run) -> Ints:
     """Pair each row with its nearest records, and with further records that look alike: more in small populations.
 
     If several rows have the same record, all of them are paired with the first, and only the first is paired with other records.
@@ -520,24 +563,31 @@ def _near_records(population: Population, records: Records, words: TfIdfRows, fo
     share = _NEAREST_PAIRS // max(found.n, 1)
     k = int(np.clip(share, least, most))
     crowd = int(np.clip(3 * share, k, 3 * most))
-    first = _first_of_record(records, np.arange(found.n), population.kind)
-    copies = (np.bincount(first, minlength=found.n)[first] > k) & (first != np.arange(found.n))
+    every = np.arange(found.n)
+    signature = _signatures(records, every)
+    first = _first_of(signature, population.kind)
+    copies = (np.bincount(first, minlength=found.n)[first] > k) & (first != every)
     rows = np.flatnonzero(~copies)
     focus = None if found.focus is None else found.focus[rows]
-    i, j = words.take(rows).nearest(k, _FLOOR, _work(found.n), focus, crowd=crowd, alike=_ALIKE)
+
+    def prepare() -> Search:
+        return words.rows().take(rows).nearest_search(k, _FLOOR, _work(found.n), focus, crowd=crowd, alike=_ALIKE)
+
+    of = [_RECORDS_SEARCH, population.kind, signature, *([] if focus is None else [focus])]
+    i, j = run(of, prepare)
     return found.touched(
         np.concatenate([rows[i], np.flatnonzero(copies)]), np.concatenate([rows[j], first[np.flatnonzero(copies)]])
     )
 
 
-def _worth_splitting(words: TfIdfRows, found: _Found) -> list[Blocks]:
+def _worth_splitting(words: _Words, found: _Found) -> list[Blocks]:
     """Return the large blocks of names, and those of other keys whose pairs look alike often enough.
 
     A block of another key is kept if at least 1 % of its pairs look alike.
     """
     kept: list[Blocks] = []
     for key, blocks in found.large:
-        worth = np.ones(len(blocks), bool) if key in _NAMES else _yield(blocks, words) >= _YIELD
+        worth = np.ones(len(blocks), bool) if key in _NAMES else _yield(blocks, words.rows()) >= _YIELD
         for flags, what in (
             (worth, f"are split: a row meets only the {_INSIDE} nearest records of its block"),
             (~worth, f"are left out: fewer than {_YIELD:.0%} of their pairs look alike"),
@@ -557,7 +607,7 @@ def _split(records: Records, large: list[Blocks], found: _Found) -> None:
     rows = np.concatenate([b.rows for b in large])
     size = np.concatenate([b.size for b in large])
     block = np.repeat(np.arange(len(size)), size)
-    first = _first_of_record(records, rows, block)
+    first = _first_of(_signatures(records, rows), block)
     copies = np.flatnonzero(first != np.arange(len(rows)))
     found.add("split", found.touched(rows[first[copies]], rows[copies]))
     alone = first == np.arange(len(rows))
@@ -578,16 +628,21 @@ def _yield(blocks: Blocks, words: TfIdfRows) -> NDArray[np.float64]:
     return alike.reshape(len(blocks), -1).mean(axis=1)
 
 
-def _first_of_record(records: Records, rows: Ints, block: Ints) -> Ints:
-    """Return for each member (m,) of a block the first member with exactly the same words."""
+def _signatures(records: Records, rows: Ints) -> Ints:
+    """Return a number for the words of each of some rows (m,); rows with the same words have the same number."""
     signature = np.empty(len(rows), np.int64)
     for low in range(0, len(rows), _READ):
         part = rows[low : low + _READ]
         at, word = records.read(part)
         signature[low : low + _READ] = _sums(at, word, len(part))
+    return signature
+
+
+def _first_of(signature: Ints, block: Ints) -> Ints:
+    """Return for each member (m,) of a block the first member with the same signature."""
     order = np.lexsort((signature, block))
     new = fresh(signature[order]) | fresh(block[order])
-    first = np.empty(len(rows), np.int64)
+    first = np.empty(len(signature), np.int64)
     first[order] = order[np.flatnonzero(new)][np.cumsum(new) - 1]
     return first
 
@@ -603,7 +658,7 @@ def _sums(at: Ints, word: Ints, n: int) -> Ints:
 
 
 def _vector_pairs(
-    population: Population, band_low: float, threshold: float, focus: Flags | None
+    population: Population, band_low: float, threshold: float, focus: Flags | None, run: Run
 ) -> tuple[Ints, Ints, list[str]]:
     """Find pairs of one type with cosine ≥ ``band_low``.
 
@@ -628,7 +683,7 @@ def _vector_pairs(
         if fit is None:
             continue
         if focus is None:
-            i, j, _ = pairs_above(population.units, fit, rows=places)
+            i, j, _ = pairs_above(population.units, fit, rows=places, run=run)
             found.append((rows[i], rows[j]))
         else:
             i, j = _across(population, asked, rows, fit)

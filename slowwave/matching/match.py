@@ -38,6 +38,7 @@ from slowwave.matching.review import (
     next_questions,
     steps,
 )
+from slowwave.matching.tiles import Run, in_threads
 from slowwave.matching.vectors import cosines
 from slowwave.matching.vetoes import Variants, Vetoes
 from slowwave.matching.weights import probability
@@ -463,6 +464,7 @@ def match(
     model: WeightsByType | None = None,
     answers: Answers | None = None,
     aim: Aim = "precision",
+    run: Run = in_threads,
 ) -> Matches:
     """Match live entities with each other; the order of the rows does not matter.
 
@@ -471,22 +473,16 @@ def match(
     or ``neighbours`` names those of each row. ``aliases`` has entity_id and alias. ``cannot_link`` names pairs of ids that must not
     merge, by reason. ``labelled`` are pairs that people have decided. With ``focus``, only pairs with one of these ids are compared.
     ``model`` holds weights of an earlier call, which are not learnt again. ``answers`` decide pairs and correct the scores of others, and
-    ``aim`` decides how the threshold is chosen.
+    ``aim`` decides how the threshold is chosen. ``run`` searches what is dear (``slowwave.matching.tiles``).
     """
     population = Population.from_table(
         entities, matrix=matrix, rows=rows, links=links, neighbours=neighbours, aliases=aliases
     )
     options = settings.options("dedupe_entities", DedupeEntitiesOptions)
-    lowest = min(
-        [
-            options.default_threshold,
-            *options.per_type_thresholds.values(),
-        ]
-    )
     wanted = frozenset(focus or ())
     mask = None if focus is None else np.array([id_ in wanted for id_ in population.ids], bool)
     identity = _identity(entities, population, options)
-    found = candidates.find(population, min(options.verifier_band_low, lowest), lowest, mask, identity)
+    found = candidates.find(population, *_cosines_of(options), mask, identity, run)
     i, j = found.i.astype(np.int64), found.j.astype(np.int64)
     counts = Counter(
         {"rows": len(population), "with vector": int((population.vector >= 0).sum()), "candidates": len(i)}
@@ -508,6 +504,26 @@ def match(
         *(i, j, counts, found.dropped, (found.i, found.j)),
     )
     return _settle(task, answers or Answers(), aim)
+
+
+def find_searches(
+    entities: pa.Table,
+    settings: MatchSettings,
+    *,
+    matrix: NDArray[np.float32] | None = None,
+    rows: Ints | None = None,
+    run: Run,
+) -> None:
+    """Give ``run`` the searches that ``match`` would give it for the same entities and vectors, without matching anything."""
+    population = Population.from_table(entities, matrix=matrix, rows=rows)
+    options = settings.options("dedupe_entities", DedupeEntitiesOptions)
+    candidates.search(population, *_cosines_of(options), run)
+
+
+def _cosines_of(options: DedupeEntitiesOptions) -> tuple[float, float]:
+    """Return the cosine from which near vectors are compared, and the one from which they may merge."""
+    lowest = min([options.default_threshold, *options.per_type_thresholds.values()])
+    return min(options.verifier_band_low, lowest), lowest
 
 
 def _identity(entities: pa.Table, population: Population, options: DedupeEntitiesOptions) -> Identity | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any, Final
@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
+
+from slowwave.matching.tiles import Run, Search, Selection, in_threads, join
 
 # Limit BLAS to one thread while products run in parallel or are too small for threads.
 #
@@ -138,34 +140,58 @@ def unit_rows(matrix: NDArray[np.floating]) -> tuple[Floats, Ints]:
 
 
 def pairs_above(
-    matrix: NDArray[np.floating], threshold: float, rows: Ints | None = None, workers: int | None = None
+    matrix: NDArray[np.floating],
+    threshold: float,
+    rows: Ints | None = None,
+    workers: int | None = None,
+    run: Run | None = None,
 ) -> Pairs:
     """Find all i < j whose rows of (n, d) have a cosine ≥ ``threshold`` (> 0), sorted by (i, j), with cosines (float32).
 
     With ``rows`` (m,), row numbers, only those rows are compared, and i and j are positions in ``rows``. Rows need not be of unit length.
     The matrix may be a memory map and is never copied as a whole. Rows that are zero or not finite have no pairs. The result is the same
-    for any number of ``workers`` (default: one per core).
+    for any number of ``workers`` (default: one per core), and for any other ``run`` (``slowwave.matching.tiles``).
 
     Time grows with n² · k. Memory beyond the matrix grows with n · (k + 65) floats, at most 516 bytes a row, and is about 12 MB per
     worker and 32 bytes per pair.
     """
+    of = [Selection(matrix, rows), np.array([threshold])]
+    i, j, score = (run or partial(in_threads, threads=workers))(of, lambda: vector_search(matrix, threshold, rows))
+    return i.astype(np.int64), j.astype(np.int64), score
+
+
+def vector_search(matrix: NDArray[np.floating], threshold: float, rows: Ints | None = None) -> Search:
+    """Prepare the search of ``pairs_above``; a piece is a stripe of rows. The result has positions in int32."""
     source, kept = _directions(matrix, rows)
-    tops = range(0, len(source), _HEIGHT)
     with one_thread():
         search = _prepare(source, np.float32(threshold))
-        if len(tops) < 2:  # a pool takes longer to start than one product
+    given = {"kept": kept.astype(np.int32), "threshold": np.array([threshold], np.float32)}
+    optional = {"scale": search.rows.scale, "bounds": search.bounds, "more": search.more}
+    found = {name: table for name, table in optional.items() if table is not None}
+    tops = np.arange(0, len(source), _HEIGHT)
+    return Search(
+        "vectors",
+        {"rows": Selection(search.rows.matrix, search.rows.numbers), **given, **found},
+        (len(source) - tops).astype(np.float64),
+    )
+
+
+def find_stripes(tables: Mapping[str, Any], pieces: range, threads: int) -> tuple[NDArray[Any], ...]:
+    """Find the pairs of consecutive stripes of a ``vector_search``: positions i and j (int32) and cosines, sorted."""
+    rows, kept = tables["rows"], tables["kept"]
+    source = _Rows(rows.matrix, rows.numbers) if isinstance(rows, Selection) else _Rows(rows)
+    source = replace(source, scale=tables.get("scale"))
+    search = _Search(source, tables["threshold"][0], tables.get("bounds"), tables.get("more"))
+    tops = [piece * _HEIGHT for piece in pieces]
+    empty = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)
+    with one_thread():
+        if len(tops) < 2 or threads == 1:  # a pool takes longer to start than one product
             parts = [_stripe(search, top) for top in tops]
         else:
-            with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+            with ThreadPoolExecutor(threads) as pool:
                 parts = list(pool.map(lambda top: _stripe(search, top), tops))
-    total = sum(len(i) for i, _, _ in parts)
-    found = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float32)
-    while parts:  # each stripe is released once it is copied
-        i, j, score = parts.pop()
-        at = slice(total - len(i), total)
-        found[0][at], found[1][at], found[2][at] = kept[i], kept[j], score
-        total -= len(i)
-    return found
+    i, j, score = join([empty, *parts])
+    return kept[i], kept[j], score
 
 
 def cosines(rows: NDArray[np.floating], i: Ints, j: Ints) -> Floats:

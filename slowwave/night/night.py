@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from slowwave.bindings.connect import note_change
 from slowwave.bindings.stores import why_not_writable
+from slowwave.matching.tiles import Run, in_threads
 from slowwave.models.cross_encoder import NliModel
 from slowwave.night.followers import followers
 from slowwave.night.proof import not_rejected, prove
@@ -33,7 +35,8 @@ from slowwave.night.runs import (
     unchanged,
 )
 from slowwave.night.sinks import Callback
-from slowwave.night.snapshot import snapshot_of_night
+from slowwave.night.snapshot import listed_snapshot, snapshot_of_night
+from slowwave.night.tiles import refuse_too_large, save_searches, searched_in_processes
 from slowwave.operations import (
     AUDITS,
     BUDGET_SPENT,
@@ -58,8 +61,10 @@ from slowwave.plans.policies import Decisions, decide_by_policies, decide_carrie
 from slowwave.plans.report import Report, why_nothing
 from slowwave.plans.seal import AS_OF, DreamScope, Header, Plan, within
 from slowwave.snapshots.export import release, tight_memory
+from slowwave.snapshots.files import database_base, folder_of
 from slowwave.snapshots.models import ModelDatabase, load_models, run_models
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.snapshots.tiles import Tile, found_in, remove_tiles
 from slowwave.store.claims import check_cancelled
 from slowwave.store.configured_models import consolidator_for, embedder_for, judges_for, writer_for
 from slowwave.store.connect import Store
@@ -289,6 +294,14 @@ class NightContext:
     kept: list[ModelDatabase] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The tiles of a night's candidate search, which other processes search, and the snapshot that they read."""
+
+    snapshot_id: str
+    tiles: Sequence[Tile]
+
+
 STEPS: Final = len(OPERATIONS) + 3
 """The number of steps that a night reports: snapshot, models, each operation, the plan with its probes."""
 
@@ -320,6 +333,8 @@ def run_night(
     done: Finished | None = None,
     config: Config | None = None,
     since: datetime | None = None,
+    jobs: int = 1,
+    tiles: Tiles | None = None,
 ) -> Night:
     """Run one night for one namespace in this process.
 
@@ -334,9 +349,11 @@ def run_night(
     namespaces (``slowwave.night.several``). ``done`` is called at the end of a night that made a plan, not of one that was skipped.
     ``config`` are settings of this plan alone, over those of the namespace (``with_config``). ``since`` is the instant for which a schedule
     asked for the night: a namespace that had such a night since then is skipped, even with the weekly operations.
+    The candidate search is divided over ``jobs`` processes; the plan is the same. ``tiles`` were searched before, over a snapshot that the
+    night then plans on.
 
-    Raises ``DreamDisabledError`` if nights are off in the namespace, ``DreamLockUnavailable`` while another run holds it, and
-    ``DreamCancelled`` if a person cancelled this run.
+    Raises ``Refused`` if the namespace is too large for ``worker_memory_gib``, ``DreamDisabledError`` if nights are off in it,
+    ``DreamLockUnavailable`` while another run holds it, and ``DreamCancelled`` if a person cancelled this run.
     """
     check_settings({})
     scope, context = scope or DreamScope(), context or NightContext()
@@ -344,7 +361,7 @@ def run_night(
     names = None if with_weekly else named(ops if ops is not None else scope.op_kinds, OPERATIONS)
     whole = names is None and not scope.narrows and now is None and config is None
     same = unchanged(store, namespace)
-    if not context.noted and not (same and same.removed):
+    if tiles is None and not context.noted and not (same and same.removed):
         for follower in followers():
             follower.before_night(store, namespace)
         note_change(store, namespace)
@@ -356,6 +373,8 @@ def run_night(
         return Night(namespace, skipped=same.why, removed_store=same.removed)
     if since and whole and (had := night_since(store, namespace, since, weekly=with_weekly)):
         return Night(namespace, skipped=f"it had its night of this schedule at {had:%Y-%m-%d %H:%M} UTC")
+    if context.snapshot is None:
+        refuse_too_large(store, namespace)
     if request:
         reason = reason or request.reason_of_run()
     run_id = run_id or begin(
@@ -376,8 +395,12 @@ def run_night(
         with beating(store, "planner", run_id, _expiry(store, namespace, context.snapshot)):
             say("snapshot")
             with stream.phase("snapshot"):
-                snapshot = snapshot_of_night(
-                    store, namespace, context.base, now=now, exported=context.snapshot, run_id=run_id
+                snapshot = (
+                    listed_snapshot(store, namespace, tiles.snapshot_id)
+                    if tiles
+                    else snapshot_of_night(
+                        store, namespace, context.base, now=now, exported=context.snapshot, run_id=run_id
+                    )
                 )
             if config is not None:
                 snapshot = replace(snapshot, settings=with_config(snapshot.settings, config))
@@ -394,7 +417,11 @@ def run_night(
                     phase.operations += 1
             proposals: dict[str, Proposal] = {}
             planned: list[Item] = []
-            with stream.phase("plan") as phase:
+            with (
+                stream.phase("plan") as phase,
+                _searching(store, inputs, names, jobs if jobs > 1 else 0, tiles) as search,
+            ):
+                inputs = replace(inputs, search=search)
                 for name, planner in PLANNERS.items():
                     say(name)
                     proposals[name] = run_planner(planner, replace(inputs, planned=planned), names)
@@ -402,6 +429,7 @@ def run_night(
                     report_done(stream, "plan", proposals[name].report, len(proposals[name].items))
                     phase.operations += 1
             say("plan")
+            inputs = replace(inputs, search=in_threads)
             with stream.phase("probe"):
                 night = make_plan(
                     store, run_id, inputs, reports, proposals, scope=scope, ops=names, now=now, context=context
@@ -410,6 +438,26 @@ def run_night(
         if done:
             done(night, inputs, proposals)
         return night
+
+
+@contextmanager
+def _searching(
+    store: Store, inputs: Inputs, ops: Collection[str] | None, jobs: int, tiles: Tiles | None
+) -> Generator[Run]:
+    """Yield how the planners of a night search candidates: by ``tiles``, in ``jobs`` processes, or with 0 in this process."""
+    if tiles:
+        yield found_in(tiles.tiles)
+        remove_tiles(_location(store, inputs.snapshot))  # not after a failure, so that the run can be continued from it
+    elif jobs:
+        location = _location(store, inputs.snapshot)
+        with searched_in_processes(location, inputs.snapshot.settings, ops, jobs) as search:
+            yield search
+    else:
+        yield in_threads
+
+
+def _location(store: Store, snapshot: Snapshot) -> str:
+    return f"{folder_of(database_base(store), snapshot.namespace)}/{snapshot.snapshot_id}"
 
 
 @each_text_once()
@@ -438,6 +486,23 @@ def run_some(
         proposals={name: proposal.report for name, proposal in proposals.items()},
     )
     return night, inputs, proposals
+
+
+@each_text_once()
+def divide_search(store: Store, namespace: str, count: int, *, ops: str | Collection[str] | None = None) -> Tiles:
+    """Take a snapshot, and save its candidate searches in up to ``count`` tiles each, which other processes search before the night.
+
+    ``ops`` are those of the night (``run_night``). Raises ``Refused`` if the namespace is too large for ``worker_memory_gib``.
+    """
+    check_settings({})
+    refuse_too_large(store, namespace)
+    for follower in followers():
+        follower.before_night(store, namespace)
+    note_change(store, namespace)
+    snapshot = snapshot_of_night(store, namespace)
+    settings = check_settings(snapshot.settings)
+    names = weekly(settings) if ops == WEEKLY else named(ops, OPERATIONS)
+    return Tiles(snapshot.snapshot_id, save_searches(_location(store, snapshot), snapshot.settings, names, count))
 
 
 def _expiry(store: Store, namespace: str, exported: Snapshot | None) -> int:

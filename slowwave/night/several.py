@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import shlex
-import sys
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
-from multiprocessing.context import BaseContext
 from typing import Final
 
 import pyarrow as pa
 
 from slowwave.bindings.connect import noted_rows
 from slowwave.errors import NightFailed, SlowwaveError, StoreError
-from slowwave.night.night import Finished, NightContext, Progress, run_night
+from slowwave.night.night import Finished, NightContext, Progress, Tiles, run_night
 from slowwave.night.run_events import Level, in_words
 from slowwave.night.runs import Night, unchanged
+from slowwave.night.tiles import processes
 from slowwave.plans.seal import DreamScope
 from slowwave.snapshots.export import export_snapshots
 from slowwave.snapshots.files import database_base
@@ -39,13 +36,10 @@ from slowwave.text.screened import each_text_once
 
 # Nights of many namespaces in several processes: each process takes shares of them, one after another, until none is left.
 #
-# A night of a small namespace is the work of one core, so a second process halves the time. On Linux the processes are forked from one that
-# has loaded what all of them need (``slowwave.night.preloaded``): it is loaded once, takes its memory once, and stays until this process
-# ends. Elsewhere, where forking is not safe, each process loads it. The result of a share is the same as that of its nights in one process.
+# A night of a small namespace is the work of one core, so a second process halves the time. The result of a share is the same as that of
+# its nights in one process.
 
 Found = list[tuple[str, Night | SlowwaveError]]
-
-_PRELOADED: Final = "slowwave.night.preloaded"
 
 
 def in_processes(
@@ -56,9 +50,7 @@ def in_processes(
     ``work`` and its results are sent between processes. If a process is ended from outside, the results that it had not returned become
     failures. Their runs end through their heartbeats, as those of any lost process do.
     """
-    with ProcessPoolExecutor(
-        min(jobs, len(shares)) or 1, mp_context=_context(), initializer=_in_environment, initargs=(dict(os.environ),)
-    ) as pool:
+    with processes(min(jobs, len(shares)) or 1) as pool:
         asked: dict[Future[Found], Sequence[str]] = {pool.submit(work, share): share for share in shares}
         for done in as_completed(set(asked)):
             names = asked.pop(done)  # this also releases its plans once they are reported
@@ -76,27 +68,6 @@ def in_processes(
                     "lists plans that they wrote. Run the night again, with --jobs 1."
                 )
                 yield from ((name, lost) for name in names)
-
-
-def _context() -> BaseContext:
-    """Return the multiprocessing context.
-
-    On Linux, processes are forked from a server process with a single thread, never from this one.
-    """
-    if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([_PRELOADED])
-    return context
-
-
-def _in_environment(variables: Mapping[str, str]) -> None:
-    """Give this process the current environment variables of the process that asked for it.
-
-    The process that it was forked from may have been started with others.
-    """
-    os.environ.clear()
-    os.environ.update(variables)
 
 
 # Nights of many namespaces, in this process or in several. Small namespaces of one connected store are read together.
@@ -131,6 +102,7 @@ def run_nights(
     trigger: str = "manual",
     dagster_run_id: str = "",
     since: datetime | None = None,
+    tiles: Tiles | None = None,
 ) -> Iterator[tuple[str, Night | SlowwaveError]]:
     """Run a night for each namespace and yield it, or the error that prevented it; a failure does not stop the others.
 
@@ -138,6 +110,9 @@ def run_nights(
 
     Namespaces that are read together are yielded together, otherwise the given order is kept. With more than one process (``jobs``) the
     nights are yielded as they finish.
+
+    For a single namespace, ``jobs`` processes search its candidates (``slowwave.night.tiles``), and ``tiles`` are those that were searched
+    already.
 
     With one process, ``progress`` returns the callback for the steps of a namespace's night, given its name. ``done`` is called with each
     night that made a plan, and is sent to other processes if there are any. For more than one namespace, the caller must have noted the
@@ -157,6 +132,8 @@ def run_nights(
         reason=reason,
         done=done,
         since=since,
+        jobs=1 if noted else jobs,
+        tiles=tiles,
     )
     skips = not (force or ops is not None or scope is not None or now is not None)
     if jobs > 1 and noted:

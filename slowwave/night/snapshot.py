@@ -8,8 +8,15 @@ from typing import Final
 
 from psycopg.types.json import Jsonb
 
+from slowwave.errors import SnapshotError
 from slowwave.snapshots.export import export_snapshot
-from slowwave.snapshots.files import database_base, load_snapshot, remove_snapshot, save_snapshot
+from slowwave.snapshots.files import (
+    database_base,
+    load_listed_snapshot,
+    load_snapshot,
+    remove_snapshot,
+    save_snapshot,
+)
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.settings import Settings
@@ -28,6 +35,10 @@ SELECT s.id, s.location FROM night.snapshots s WHERE s.namespace_id = %s AND s.d
 ORDER BY s.taken_at DESC, s.id OFFSET %s
 """
 """The snapshots after the newest, except those of pending plans: when a part of such a plan is approved, it is checked separately."""
+_LISTED: Final = """
+SELECT s.location, s.digest FROM night.snapshots s JOIN memory.namespaces n ON n.id = s.namespace_id
+  WHERE n.slug = %s AND s.id = %s AND s.deleted_at IS NULL
+"""
 _NOTE_DELETED: Final = "UPDATE night.snapshots SET deleted_at = now() WHERE id = ANY(%s)"
 
 
@@ -95,6 +106,21 @@ def snapshot_rows(store: Store) -> dict[str, int]:
     """Return the number of rows in the latest snapshot of each namespace that has had one."""
     with store.connect("reader") as connection:
         return {str(name): int(str(rows or 0)) for name, rows in connection.execute(_ROWS).fetchall()}
+
+
+def listed_snapshot(store: Store, namespace: str, snapshot_id: str) -> Snapshot:
+    """Load a snapshot of the namespace that the ledger lists.
+
+    Raises ``SnapshotError`` if there is none, or if its files are not those that were saved.
+    """
+    with store.connect("reader") as connection:
+        row = connection.execute(_LISTED, (namespace, snapshot_id)).fetchone()
+    if row is None:
+        raise SnapshotError(
+            f"The ledger lists no snapshot {snapshot_id[:64]} of {namespace}: retention removed it. Run the night again."
+        )
+    location, digest = str(row[0]), str(row[1] or "")
+    return load_listed_snapshot(location, namespace, snapshot_id, database_base(store), digest)
 
 
 def _untouched(store: Store, snapshot: Snapshot, run_id: str) -> bool:

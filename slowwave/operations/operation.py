@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pydantic import BaseModel
 
 from slowwave.errors import SettingsError
+from slowwave.matching.tiles import Run, in_threads
 from slowwave.models import Embed
 from slowwave.models.cross_encoder import PairScorer
 from slowwave.models.endpoint import Chat
@@ -42,7 +43,8 @@ class Inputs:
     ``consolidator`` those of memories and shorter texts, and ``nli`` scores contradictions, if they are configured. ``models`` are the
     results of the SQL models by name; ``baselines`` are the ``details`` of the previous night's reports by operation. With ``focus`` a
     planner may restrict itself to items that involve these rows. ``learnt`` is what planners have already learnt tonight, by operation.
-    ``ops`` are the operations that were requested by name; without them the settings decide. ``worked`` is the scratch copy that a deep
+    ``ops`` are the operations that were requested by name; without them the settings decide. ``search`` runs the dear searches of
+    candidates (``slowwave.matching.tiles``), whose results may be known from other processes. ``worked`` is the scratch copy that a deep
     pass returned, for the planner of the deep pass; a night has none. ``planned`` are the items that earlier planners of this night
     propose.
     """
@@ -62,6 +64,7 @@ class Inputs:
     ops: Collection[str] | None = None
     worked: object | None = None
     planned: Sequence[Item] = ()
+    search: Run = in_threads
 
     def only(self, tables: Collection[str], models: Collection[str]) -> Inputs:
         """Return the inputs with only these tables, vector tables and models; every other vector table is present but empty."""
@@ -237,7 +240,8 @@ class Operation(Generic[Result]):
     its other settings (``Settings.options``). A ``weekly`` operation is part of the weekly night whatever its switch is. ``permits`` is all
     that its items may carry. ``compares`` are the vectors without which it finds less or nothing. ``columns`` are the names that it gives
     to columns of its report's table and to keys of its details; they are not memory text and are shown where memory is hidden. ``khora``
-    are khora's names for it, ``planted`` the injected problems of the demo that it must find.
+    are khora's names for it, ``planted`` the injected problems of the demo that it must find. ``searches`` is ``module:name`` of a function
+    that gives ``inputs.search`` the searches that the operation would give it, so that other processes can do them first.
 
     Raises ``SettingsError`` if it has no description, or an invalid switch, option or permit.
     """
@@ -258,6 +262,7 @@ class Operation(Generic[Result]):
     columns: tuple[str, ...] = ()
     khora: tuple[str, ...] = ()
     planted: tuple[str, ...] = ()
+    searches: str = ""
 
     def __post_init__(self) -> None:
         """Remove the indentation of the description and check the declaration."""
@@ -267,8 +272,16 @@ class Operation(Generic[Result]):
 
     def __call__(self, inputs: Inputs) -> Result:
         """Run the function with only the data that it declares to read."""
+        return self.load()(self._given(inputs))
+
+    def find_searches(self, inputs: Inputs) -> None:
+        """Give ``inputs.search`` the searches that the operation would give it, if it declares any."""
+        if self.searches:
+            resolve_name(self.searches)(self._given(inputs))
+
+    def _given(self, inputs: Inputs) -> Inputs:
         given = inputs.only(self.reads, self.models)
-        return self.load()(replace(given, snapshot=english_only(given.snapshot)) if self.english else given)
+        return replace(given, snapshot=english_only(given.snapshot)) if self.english else given
 
     def load(self) -> Callable[[Inputs], Result]:
         """Return the function; import it if it is not imported yet."""
@@ -316,6 +329,7 @@ class Declared(TypedDict, total=False):
     columns: tuple[str, ...]
     khora: tuple[str, ...]
     planted: tuple[str, ...]
+    searches: str
 
 
 @overload

@@ -11,10 +11,11 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Collection, Generator
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 from weakref import WeakSet
@@ -101,8 +102,71 @@ def save_snapshot(snapshot: Snapshot, base: str) -> SavedSnapshot:
             raise SnapshotError(
                 f"Snapshot {snapshot.snapshot_id} is written already, and snapshots are never overwritten."
             )
-        meta = _write_folder(snapshot, Path(path)) if _is_local(system) else _upload(snapshot, system, path)
+        size = sum(t.nbytes for t in snapshot.tables.values()) + sum(v.matrix.nbytes for v in snapshot.vectors.values())
+        meta = _save(system, path, partial(_write_snapshot, snapshot), size)
     return SavedSnapshot(location, hashlib.sha256(meta).hexdigest())
+
+
+def save_files(location: str, write: Callable[[Path], Mapping[str, Any]], size: int) -> None:
+    """Save files of ``size`` bytes in a folder of a snapshot, unless the folder is complete already.
+
+    ``write`` writes them into a folder and returns what ``open_files`` returns about them. Names of files are those of ``_FILE``.
+    """
+    with _storage(location, "written to", "Make room there or let this account write there"):
+        system, path = fsspec.url_to_fs(location)
+        if not system.exists(f"{path}/{_META}"):
+            _save(system, path, write, size)
+
+
+def open_files(location: str) -> tuple[Path, dict[str, Any]]:
+    """Return the local folder with the files that ``save_files`` saved, and what it was told about them.
+
+    Raises ``SnapshotError`` if they are not there or not complete.
+    """
+    with _storage(location, "read from", "Run the night again"):
+        system, path = fsspec.url_to_fs(location)
+        if not system.exists(f"{path}/{_META}"):
+            raise SnapshotError(f"{_META} is missing at {location}: it was never finished, or it was removed.")
+        folder = Path(path) if _is_local(system) else _cached(system, path, location)
+        meta = json.loads((folder / _META).read_bytes())
+        for name, (size, _) in meta["files"].items():
+            if not (folder / name).exists() or (folder / name).stat().st_size != size:
+                raise SnapshotError(f"{name} is missing or truncated at {location}.")
+        return folder, meta
+
+
+def put_file(location: str, content: bytes) -> None:
+    """Save one file next to those of ``save_files``; it appears whole or not at all."""
+    with _storage(location, "written to", "Make room there or let this account write there"):
+        system, path = fsspec.url_to_fs(location)
+        if not _is_local(system):
+            system.pipe_file(path, content)
+            return
+        make_private(Path(path).parent)
+        staged = Path(f"{path}.{os.getpid()}")
+        staged.write_bytes(content)
+        staged.chmod(0o600)
+        hand_over(staged)
+        staged.rename(path)
+
+
+def get_file(location: str) -> bytes | None:
+    """Return the content of a file that ``put_file`` saved, or None if there is none."""
+    with _storage(location, "read from", "Run the night again"):
+        system, path = fsspec.url_to_fs(location)
+        return cast("bytes", system.cat_file(path)) if system.exists(path) else None
+
+
+def remove_files(location: str) -> None:
+    """Remove a folder of ``save_files`` and the folders in it, as far as that is possible; retention removes the rest."""
+    with suppress(Exception):
+        system, path = fsspec.url_to_fs(location)
+        system.rm(path, recursive=True)
+
+
+def _save(system: fsspec.AbstractFileSystem, path: str, write: Callable[[Path], Mapping[str, Any]], size: int) -> bytes:
+    """Save what ``write`` writes; return the content of ``meta.json``."""
+    return _write_folder(write, Path(path)) if _is_local(system) else _upload(write, size, system, path)
 
 
 @contextmanager
@@ -122,13 +186,13 @@ def _storage(base: str, how: str, remedy: str) -> Generator[None]:
         ) from None
 
 
-def _write_folder(snapshot: Snapshot, target: Path) -> bytes:
+def _write_folder(write: Callable[[Path], Mapping[str, Any]], target: Path) -> bytes:
     """Write under another name and rename last, so that an interrupted write is no snapshot, and a failed one leaves nothing."""
     make_private(target.parent)
     staged = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         staged.mkdir(mode=0o700)
-        meta = _write_files(snapshot, staged, hashed=False)
+        meta = _write_files(write, staged, hashed=False)
         for made in (staged, *staged.iterdir()):
             hand_over(made)
         staged.rename(target)
@@ -138,11 +202,12 @@ def _write_folder(snapshot: Snapshot, target: Path) -> bytes:
     return meta
 
 
-def _upload(snapshot: Snapshot, system: fsspec.AbstractFileSystem, path: str) -> bytes:
+def _upload(
+    write: Callable[[Path], Mapping[str, Any]], size: int, system: fsspec.AbstractFileSystem, path: str
+) -> bytes:
     """Write the files into the cache and send them, ``meta.json`` last."""
-    size = sum(t.nbytes for t in snapshot.tables.values()) + sum(v.matrix.nbytes for v in snapshot.vectors.values())
     with _new_in_cache(system, path, size) as folder:
-        meta = _write_files(snapshot, folder, hashed=True)
+        meta = _write_files(write, folder, hashed=True)
         names = sorted(p.name for p in folder.iterdir() if p.name != _META)
         try:
             if _scheme(system) not in _OBJECT_STORES:
@@ -271,8 +336,19 @@ def _says(system: fsspec.AbstractFileSystem, path: str, namespace: str, snapshot
     return isinstance(meta, dict) and (meta.get("namespace"), meta.get("snapshot_id")) == (namespace, snapshot_id)
 
 
-def _write_files(snapshot: Snapshot, folder: Path, *, hashed: bool) -> bytes:
-    """Write the files of a snapshot, each with its size and, if ``hashed``, its SHA-256 in ``meta.json``, which is returned."""
+def _write_files(write: Callable[[Path], Mapping[str, Any]], folder: Path, *, hashed: bool) -> bytes:
+    """Write files, and their sizes and, if ``hashed``, SHA-256 into ``meta.json``, whose content is returned."""
+    meta = dict(write(folder))
+    meta["files"] = {p.name: (p.stat().st_size, _hash(p) if hashed else "") for p in sorted(folder.iterdir())}
+    written = json.dumps(meta).encode()
+    (folder / _META).write_bytes(written)
+    for file in folder.iterdir():
+        file.chmod(0o600)
+    return written
+
+
+def _write_snapshot(snapshot: Snapshot, folder: Path) -> dict[str, Any]:
+    """Write the tables and vectors of a snapshot, and return all else that is known of it."""
     for name, table in snapshot.tables.items():
         if not table.num_rows and name in SNAPSHOT_TABLES:  # most tables of a connected store have no rows
             continue
@@ -285,7 +361,7 @@ def _write_files(snapshot: Snapshot, folder: Path, *, hashed: bool) -> bytes:
         ids = pa.table({"id": vectors.ids})
         with pa.OSFile(str(folder / f"{name}.ids.arrow"), "wb") as sink, pa.ipc.new_file(sink, ids.schema) as writer:
             writer.write_table(ids)
-    meta = {
+    return {
         "namespace_id": snapshot.namespace_id,
         "namespace": snapshot.namespace,
         "snapshot_id": snapshot.snapshot_id,
@@ -297,13 +373,7 @@ def _write_files(snapshot: Snapshot, folder: Path, *, hashed: bool) -> bytes:
         "vectors": {name: v.model for name, v in snapshot.vectors.items()},
         "left_out": [list(astuple(row)) for row in snapshot.left_out],
         "lengths": {name: v.matrix.shape[1] for name, v in snapshot.vectors.items()},
-        "files": {p.name: (p.stat().st_size, _hash(p) if hashed else "") for p in sorted(folder.iterdir())},
     }
-    written = json.dumps(meta).encode()
-    (folder / _META).write_bytes(written)
-    for file in folder.iterdir():
-        file.chmod(0o600)
-    return written
 
 
 def _hash(path: Path) -> str:

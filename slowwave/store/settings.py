@@ -119,7 +119,7 @@ OPERATORS: Final = (
                 "pages_git",
             ),
             "wake_profiles",
-            *("nightly_hour", "nightly_days", "time_zone", "nights_per_run", "night_run_tags"),
+            *("nightly_hour", "nightly_days", "time_zone", "nights_per_run", "night_run_tags", "worker_memory_gib"),
         )
     )
 )
@@ -129,7 +129,7 @@ _BY_DAY: Final = frozenset(
         *("recall_log_share", "wake_profiles", "screening_on_write", "max_write_bytes"),
         "reranker_model",
         *("search_model", "search_endpoint", "search_timeout_seconds", "search_steps", "search_max_tokens_per_day"),
-        *("nightly_hour", "nightly_days", "time_zone", "nights_per_run", "night_run_tags"),
+        *("nightly_hour", "nightly_days", "time_zone", "nights_per_run", "night_run_tags", "worker_memory_gib"),
         "questions_per_night",
     )
 )
@@ -298,6 +298,13 @@ class Settings(BaseSettings):
         default={},
         description="Tags of a night's run in Dagster, by the rows of its namespaces from which they hold, as JSON.",
         json_schema_extra={"why": "Launchers that take resources from tags, such as dagster-k8s/config."},
+    )
+    worker_memory_gib: float = Field(
+        default=0.0,
+        ge=0,
+        description="Memory of one process of a night, in GiB; 0 sets no limit. The night of a namespace "
+        "that would need more is refused before it begins.",
+        json_schema_extra={"why": "Workers have different amounts of memory."},
     )
     gate_min_hours: float = Field(
         default=24.0,

@@ -119,6 +119,9 @@ EFFECTS: Mapping[str, Mapping[str, str]] = {
         "nights_per_run": "test_the_timetable_is_that_of_the_settings",
         "night_run_tags": "test_the_timetable_is_that_of_the_settings",
     },
+    "night/test_tiles.py": {
+        "worker_memory_gib": "test_night_over_the_memory_of_a_worker_is_refused_before_it_begins",
+    },
     "operations/audits/test_schema_drift.py": {
         "expertise": "test_declaring_entities_alone_leaves_relationships_in_peace",
     },

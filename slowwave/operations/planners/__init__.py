@@ -217,6 +217,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         khora=("vectorcypher_dedupe_entities",),
         planted=("duplicates", "merge traps"),
         options=DedupeEntitiesOptions,
+        searches="slowwave.operations.planners.dedupe_entities:search_candidates",
     ),
     Operation(
         "dedupe_facts",
@@ -256,6 +257,7 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
         khora=("cluster_events", "chronicle_event_clustering"),
         planted=("duplicate events",),
         options=DedupeMemoriesOptions,
+        searches="slowwave.operations.planners.dedupe_memories:search_candidates",
     ),
     Operation(
         "gc_references",

@@ -31,7 +31,7 @@ from slowwave.changes.rows import live_ids
 from slowwave.matching.compare import NAME_LEVELS, shared
 from slowwave.matching.entities import UNTYPED, compared_as, namesakes
 from slowwave.matching.identity import DIFFERENT, MOST_ROWS, Identity
-from slowwave.matching.match import Matches, Pair, match
+from slowwave.matching.match import Matches, Pair, find_searches, match
 from slowwave.matching.names import fold
 from slowwave.matching.options import DedupeEntitiesOptions, RecomputeCentroidsOptions
 from slowwave.matching.review import (
@@ -278,20 +278,26 @@ def _pattern(group: Group) -> str:
     return "declared identity" if declared else "names and attributes"
 
 
+def search_candidates(inputs: Inputs) -> None:
+    """Give ``inputs.search`` the searches of this planner, and propose nothing."""
+    entities, rows = _compared(inputs.snapshot)
+    find_searches(
+        entities,
+        inputs.settings,
+        matrix=inputs.snapshot.vectors["entity_vectors"].matrix,
+        rows=rows,
+        run=inputs.search,
+    )
+
+
 def _match(inputs: Inputs) -> Matches:
     snapshot = inputs.snapshot
-    live = snapshot.live("entities")
-    entities = live.select(["id", "entity_type", "name", "attributes", "source_document_ids", "source"])
-    known = pc.if_else(pc.equal(entities["source"], ""), None, entities["source"])
-    types = compared_as(entities["entity_type"].to_pylist(), entities["name"].to_pylist())
-    vectors = snapshot.vectors["entity_vectors"]
+    entities, rows = _compared(snapshot)
     return match(
-        entities.set_column(entities.schema.get_field_index("source"), "source", known).set_column(
-            entities.schema.get_field_index("entity_type"), "entity_type", pa.array(types, pa.string())
-        ),
+        entities,
         inputs.settings,
-        matrix=vectors.matrix,
-        rows=np.where(_says_more(live), vectors.rows_of(live["id"].combine_chunks()), -1),
+        matrix=snapshot.vectors["entity_vectors"].matrix,
+        rows=rows,
         links=snapshot.live("relationships").select(["source_entity_id", "target_entity_id"]),
         aliases=snapshot.table("entity_aliases").select(["entity_id", "alias"]),
         cannot_link={
@@ -301,7 +307,22 @@ def _match(inputs: Inputs) -> Matches:
         labelled=labelled_pairs(snapshot, OPERATION),
         focus=inputs.focus,
         model=inputs.learnt.get(OPERATION),
+        run=inputs.search,
     )
+
+
+def _compared(snapshot: Snapshot) -> tuple[pa.Table, NDArray[np.int64]]:
+    """Return the live entities as ``match`` compares them, and the row of each one's vector or -1."""
+    live = snapshot.live("entities")
+    entities = live.select(["id", "entity_type", "name", "attributes", "source_document_ids", "source"])
+    known = pc.if_else(pc.equal(entities["source"], ""), None, entities["source"])
+    types = compared_as(entities["entity_type"].to_pylist(), entities["name"].to_pylist())
+    entities = entities.set_column(entities.schema.get_field_index("source"), "source", known)
+    entities = entities.set_column(
+        entities.schema.get_field_index("entity_type"), "entity_type", pa.array(types, pa.string())
+    )
+    rows = snapshot.vectors["entity_vectors"].rows_of(live["id"].combine_chunks())
+    return entities, np.where(_says_more(live), rows, -1)
 
 
 def _says_more(entities: pa.Table) -> NDArray[np.bool_]:

@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 
 from slowwave.changes.merges import Alike, merge_memories
 from slowwave.changes.rows import live_ids
+from slowwave.matching.tiles import Run, in_threads
 from slowwave.matching.vectors import FEW, cosines, neighbours, pairs_above, pairs_of, share_above, unit_rows
 from slowwave.operations import Inputs, Proposal
 from slowwave.operations.conflicts.memories import sharing
@@ -145,6 +146,7 @@ def at_any_time(
     threshold: float,
     numbers: dict[str, int],
     days: Ints | None = None,
+    run: Run = in_threads,
 ) -> Pairs:
     """Return near pairs at any distance in time; the first row is the one that may absorb the other.
 
@@ -152,6 +154,7 @@ def at_any_time(
     by the one of the lowest ``rank`` (n,), which has a cosine of 1 with them, also without a vector (a place of -1). Only leaders are
     compared, and what is near a leader is near its copies. Texts are compared only if their figures are equal. Cost: that of
     ``pairs_above`` in each block; if more than about ``FEW`` pairs are near, that of ``neighbours``, and pairs beyond these are left out.
+    ``run`` searches each crowded block whose near pairs are few.
     """
     figures = pa.array([figures_of(text) for text in texts], pa.large_string())
     block = _packed(blocks(live), _codes(figures))
@@ -181,7 +184,7 @@ def at_any_time(
     numbers["pairs compared"] = numbers.get("pairs compared", 0) + int((size * (size - 1) // 2).sum())
     for number in np.flatnonzero(~few).tolist():
         rows = leaders[block[leaders] == number]
-        i, j, cosine = _all_pairs(matrix, places[rows], threshold, numbers)
+        i, j, cosine = _all_pairs(matrix, places[rows], threshold, numbers, run)
         found += _both(rows[i], rows[j], cosine)
     numbers["copies"] = numbers.get("copies", 0) + len(behind)
     numbers["near pairs"] = numbers.get("near pairs", 0) + sum(len(c) for _, _, c in found[1:]) // 2
@@ -190,13 +193,15 @@ def at_any_time(
     return i[one_day], j[one_day], cosine[one_day]
 
 
-def _all_pairs(matrix: NDArray[np.floating], places: Ints, threshold: float, numbers: dict[str, int]) -> Pairs:
+def _all_pairs(
+    matrix: NDArray[np.floating], places: Ints, threshold: float, numbers: dict[str, int], run: Run
+) -> Pairs:
     """Return all near pairs of a crowded block, or only those of the nearest neighbours if there are too many."""
     n = len(places)
     numbers.setdefault("blocks with the nearest only", 0)
     possible = n * (n - 1) / 2
     if possible <= FEW or share_above(matrix, threshold, rows=places) * possible <= FEW:
-        return pairs_above(matrix, threshold, places)
+        return pairs_above(matrix, threshold, places, run=run)
     numbers["blocks with the nearest only"] += 1
     return pairs_of(*neighbours(matrix, NEAREST, threshold, places))
 
@@ -347,12 +352,9 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
     merges: list[_Cluster] = []
     near: list[_Cluster] | None = None if inputs.consolidator is None else []
     words = WordsInUse(dict.fromkeys(active_memories(snapshot)["text"].to_pylist()))
-    folds, repeated = fold_observations(inputs, OPERATION)
-    numbers["repeated observations"] = len(repeated)
-    memories = _with_content(inputs, numbers)
-    memories = memories.filter(pc.invert(pc.is_in(memories["id"], value_set=pa.array(sorted(repeated), pa.string()))))
+    folds, memories = _with_content(inputs, numbers)
     for rule in rules(inputs.settings):
-        merges += _clusters(snapshot, rule.select(memories), rule, inputs.settings, cannot_link, words, numbers, near)
+        merges += _clusters(inputs, rule.select(memories), rule, cannot_link, words, numbers, near)
     taken = {row["id"] for cluster in merges for row in cluster.rows}
     others = rules(inputs.settings)[-1]
     english = active_memories(english_only(snapshot))[
@@ -417,27 +419,61 @@ class _Cluster:
     pattern: str
 
 
-def _with_content(inputs: Inputs, numbers: dict[str, int]) -> pa.Table:
-    """Return the active memories, without pure small talk if a night archives that: merging it would be useless."""
+def _with_content(inputs: Inputs, numbers: dict[str, int]) -> tuple[Sequence[Item], pa.Table]:
+    """Return the folds of repeated observations, and the active memories that are compared.
+
+    The observations are left out, and pure small talk if a night archives that: merging it would be useless.
+    """
+    folds, repeated = fold_observations(inputs, OPERATION)
+    numbers["repeated observations"] = len(repeated)
     memories = active_memories(inputs.snapshot)
-    if not runs_tonight(inputs, SMALL_TALK):
-        return memories
-    talk = small_talk(inputs.snapshot)
-    numbers[f"left to {SMALL_TALK}"] = int(talk.sum())
-    return memories.filter(pa.array(~talk))
+    if runs_tonight(inputs, SMALL_TALK):
+        talk = small_talk(inputs.snapshot)
+        numbers[f"left to {SMALL_TALK}"] = int(talk.sum())
+        memories = memories.filter(pa.array(~talk))
+    alone = pc.invert(pc.is_in(memories["id"], value_set=pa.array(sorted(repeated), pa.string())))
+    return folds, memories.filter(alone)
+
+
+def search_candidates(inputs: Inputs) -> None:
+    """Give ``inputs.search`` the searches of this planner, and propose nothing."""
+    numbers: dict[str, int] = {}
+    _, memories = _with_content(inputs, numbers)
+    for rule in rules(inputs.settings):
+        if rule.window_days is None:  # within a window few rows are compared with each other
+            live, places, _ = _comparable(inputs, rule.select(memories), rule, numbers)
+            _near(inputs, live, _rank(live, inputs.settings), places, rule, numbers)
 
 
 def _clusters(
-    snapshot: Snapshot,
+    inputs: Inputs,
     live: pa.Table,
     rule: KindRule,
-    settings: Settings,
     cannot_link: frozenset[tuple[str, str]],
     words: WordsInUse,
     numbers: dict[str, int],
     near: list[_Cluster] | None,
 ) -> list[_Cluster]:
-    vectors = snapshot.vectors["memory_vectors"]
+    live, places, copied = _comparable(inputs, live, rule, numbers)
+    rank = _rank(live, inputs.settings)
+    i, j, cosine = _near(inputs, live, rank, places, rule, numbers)
+    used = np.unique(np.concatenate([i, j]))
+    window = None if rule.window_days is None else rule.window_days * DAY
+    picked = live.take(pa.array(used))
+    unmeant = picked.drop_columns("text").rename_columns({"meant": "text"})
+    meant = as_meant(unmeant, ~copied[used], inputs.settings)
+    picked = picked.set_column(picked.column_names.index("meant"), "meant", meant)
+    records = _Memories.from_snapshot(inputs.snapshot, picked, rank[used], window)
+    place = np.zeros(len(live), np.int64)
+    place[used] = np.arange(len(used))
+    return _grown(rule, records, place[i], place[j], cosine, cannot_link, words, numbers, near)
+
+
+def _comparable(
+    inputs: Inputs, live: pa.Table, rule: KindRule, numbers: dict[str, int]
+) -> tuple[pa.Table, Ints, np.ndarray]:
+    """Return the memories that the rule can compare, with what they mean, their vectors' places, and which texts are copies."""
+    vectors = inputs.snapshot.vectors["memory_vectors"]
     numbers[f"live {rule.name} memories"] = len(live)
     places = vectors.rows_of(live["id"].combine_chunks()) if len(live) else np.empty(0, np.int64)
     silent = pc.equal(live["text"], "").to_numpy().astype(bool)
@@ -450,21 +486,11 @@ def _clusters(
     if rule.window_days is not None:
         numbers[f"{rule.name} memories without a start"] = int((~started).sum())
     live, places, copied = live.filter(pa.array(usable)), places[usable], copied[usable]
-    live = live.append_column("meant", as_meant(live, copied, settings))
+    live = live.append_column("meant", as_meant(live, copied, inputs.settings))
     told = texts_without_small_talk(live, "meant")
     chatty = pc.not_equal(live["meant"], told)
     live = live.set_column(live.column_names.index("meant"), "meant", told).append_column("chatty", chatty)
-    rank = _rank(live, settings)
-    i, j, cosine = _near(live, rank, vectors.matrix, places, rule, numbers, settings.dates_zone)
-    used = np.unique(np.concatenate([i, j]))
-    window = None if rule.window_days is None else rule.window_days * DAY
-    picked = live.take(pa.array(used))
-    meant = as_meant(picked.drop_columns("text").rename_columns({"meant": "text"}), ~copied[used], settings)
-    picked = picked.set_column(picked.column_names.index("meant"), "meant", meant)
-    records = _Memories.from_snapshot(snapshot, picked, rank[used], window)
-    place = np.zeros(len(live), np.int64)
-    place[used] = np.arange(len(used))
-    return _grown(rule, records, place[i], place[j], cosine, cannot_link, words, numbers, near)
+    return live, places, copied
 
 
 def _is_copied(texts: pa.ChunkedArray) -> np.ndarray:
@@ -473,13 +499,13 @@ def _is_copied(texts: pa.ChunkedArray) -> np.ndarray:
     return np.bincount(same, minlength=1)[same] > 1
 
 
-def _near(
-    live: pa.Table, rank: Ints, matrix: np.ndarray, places: Ints, rule: KindRule, numbers: dict[str, int], zone: str
-) -> Pairs:
+def _near(inputs: Inputs, live: pa.Table, rank: Ints, places: Ints, rule: KindRule, numbers: dict[str, int]) -> Pairs:
     """Return the pairs in which, by vectors, the first row may absorb the second."""
+    matrix = inputs.snapshot.vectors["memory_vectors"].matrix
     if rule.window_days is None:
-        days = observed_days(live, live["meant"], np.flatnonzero(_is_copied(live["meant"])), zone)
-        return at_any_time(live, live["meant"].to_pylist(), rank, matrix, places, rule.threshold, numbers, days)
+        texts = live["meant"].to_pylist()
+        days = observed_days(live, live["meant"], np.flatnonzero(_is_copied(live["meant"])), inputs.settings.dates_zone)
+        return at_any_time(live, texts, rank, matrix, places, rule.threshold, numbers, days, inputs.search)
     i, j, cosine = within_window(live, matrix, places, rule.threshold, rule.window_days, numbers)
     return np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([cosine, cosine])
 

@@ -337,7 +337,10 @@ def night(
     wait: Wait = 0.0,
     jobs: Annotated[
         int,
-        typer.Option(help="With ALL: number of processes that share the namespaces, each with its own memory.", min=1),
+        typer.Option(
+            help="Number of processes that share the namespaces, or of one namespace the search of candidates; each has its own memory.",
+            min=1,
+        ),
     ] = 1,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the result of every audit, planner and probe of each night.")
