@@ -117,7 +117,6 @@ def test_notes_are_shown_as_data_within_the_budget() -> None:
         Writer(f"{DRAFT} " * 100),
         Writer(DRAFT, (1, 9)),
     ],
-    ids=str,
 )
 def test_a_draft_that_changes_or_adds_anything_is_no_reflection(writer: Writer) -> None:
     """Sentences of the sources would only repeat them, so nothing is proposed, and the report counts it without memory text."""
