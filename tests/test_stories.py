@@ -21,7 +21,7 @@ from slowwave.changes.apply import apply_items
 from slowwave.changes.merges import Merge, merge_rows
 from slowwave.changes.rows import NewVersion, new_versions
 from slowwave.changes.simulate import simulate
-from slowwave.errors import DreamLockUnavailable, Refused
+from slowwave.errors import DreamLockUnavailable, NoAnswer, Refused
 from slowwave.night.executor import ApplyResult, apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.runs import Night
@@ -140,7 +140,7 @@ def test_story_02_killed_between_any_two_statements_it_resumes_to_the_same_end(
                 try:
                     apply_approval(copy, signed.id)
                     survived = True
-                except psycopg.OperationalError:
+                except (psycopg.OperationalError, NoAnswer):
                     pass
             apply_approval(copy, signed.id)
             assert_same(export_snapshot(copy, "toy", model=MODEL), simulate(before, plan.items), plan.items)
@@ -338,7 +338,10 @@ def test_story_14_promoted_leaders_do_not_starve_those_behind_them(store: Store)
     assert rows_of(night(store, "toy", ("promote_memories",)), "promote_memories") == named("toy", "useful")
 
 
-SOUND = "Ilse Brandt inspected the harbor crane; its north arm has worn cables. It must not lift over 12 tons. The port paid."
+SOUND = (
+    "Ilse Brandt inspected the harbor crane. Its north arm has worn cables. The harbor crane must not lift over 12 tons. "
+    "The inspection was paid by the port."
+)
 
 
 @pytest.mark.parametrize(

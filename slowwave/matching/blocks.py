@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from slowwave.matching.tiles import Search, join
+from slowwave.matching.tiles import CandidateSearch, join
 
 # Blocks: rows that share a key, and the pairs inside them.
 #
@@ -231,7 +231,7 @@ class TfIdfRows:
         i, j, cut = search.find(range(len(search.cost)), _WORKERS)
         return i, j, int(cut.sum())
 
-    def near_search(self, cosine: float, work: float, most: int, focus: Flags | None = None) -> Search:
+    def near_search(self, cosine: float, work: float, most: int, focus: Flags | None = None) -> CandidateSearch:
         """Prepare the search of ``near``; a piece is some rows, and its result i, j and the number of rows with more."""
         query, kept, lost = self._rarest(work)
         least = _least(kept, lost, cosine)
@@ -252,7 +252,7 @@ class TfIdfRows:
         }
         n = len(self.kind)
         cost = [len(rows) * (n - first) for rows, first in _pieces(n, self._rows_of_piece(work), focus)]
-        return Search("near", tables, np.array(cost, np.float64))
+        return CandidateSearch("near", tables, np.array(cost, np.float64))
 
     def nearest(
         self, k: int, floor: float, work: float, focus: Flags | None = None, *, crowd: int = 0, alike: float = 1.0
@@ -268,7 +268,7 @@ class TfIdfRows:
 
     def nearest_search(
         self, k: int, floor: float, work: float, focus: Flags | None = None, *, crowd: int = 0, alike: float = 1.0
-    ) -> Search:
+    ) -> CandidateSearch:
         """Prepare the search of ``nearest``; a piece is some rows, and its result i and j."""
         query, _, _ = self._rarest(work)
         rows = np.arange(len(self.kind)) if focus is None else np.flatnonzero(focus)
@@ -279,7 +279,7 @@ class TfIdfRows:
             **{"kind": self.kind, "rows": rows, "features": np.array(self.matrix.shape[1:]), "size": np.array([size])},
             **{"k": np.array([k]), "floor": np.array([floor]), "crowd": np.array([crowd]), "alike": np.array([alike])},
         }
-        return Search("nearest", tables, np.ones(-(-len(rows) // size)))
+        return CandidateSearch("nearest", tables, np.ones(-(-len(rows) // size)))
 
     def _rarest(self, work: float) -> tuple[Any, Reals, Reals]:
         """Return the rows reduced to their rarest features, up to a cost of ``work``, with the squared lengths kept and lost."""

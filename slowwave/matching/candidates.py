@@ -25,7 +25,7 @@ from slowwave.matching.blocks import (
 from slowwave.matching.identity import Identity
 from slowwave.matching.names import LONGEST
 from slowwave.matching.population import Population
-from slowwave.matching.tiles import Run, Search, in_threads
+from slowwave.matching.tiles import CandidateSearch, Run, in_threads
 from slowwave.matching.vectors import pairs_above, share_above
 
 # The distinct names of each entity type, and the blocking keys by which two of them are compared.
@@ -163,7 +163,7 @@ def near_names(
     )
     kind = population.kind[distinct.first]
 
-    def prepare() -> Search:
+    def prepare() -> CandidateSearch:
         letters = CharacterNgrams.from_texts(texts)
         rows = TfIdfRows.from_reader(kind, letters.triples, letters.alphabet**3)
         work = max(_WORK_DISTINCT_NAMES[0], _WORK_DISTINCT_NAMES[1] / max(len(distinct), 1))
@@ -570,7 +570,7 @@ def _near_records(population: Population, records: Records, words: _Words, found
     rows = np.flatnonzero(~copies)
     focus = None if found.focus is None else found.focus[rows]
 
-    def prepare() -> Search:
+    def prepare() -> CandidateSearch:
         return words.rows().take(rows).nearest_search(k, _FLOOR, _work(found.n), focus, crowd=crowd, alike=_ALIKE)
 
     of = [_RECORDS_SEARCH, population.kind, signature, *([] if focus is None else [focus])]

@@ -35,7 +35,7 @@ _CHUNK: Final = 16_384  # rows of a selection that are copied at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Selection:
+class SelectedRows:
     """Rows ``numbers`` (m,) of a ``matrix`` (n, d), or all rows; they are copied only to write them."""
 
     matrix: Array
@@ -66,11 +66,11 @@ class Selection:
             start += len(part)
 
 
-Tables = Mapping[str, Array | Selection]
+Tables = Mapping[str, Array | SelectedRows]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Search:
+class CandidateSearch:
     """A search: its kind (of ``KINDS``), the tables that it reads, and the relative cost of each piece (pieces,)."""
 
     kind: str
@@ -90,18 +90,20 @@ class Search:
     def write(self, folder: Path) -> None:
         """Write each table, and the costs of the pieces, as a file of the folder, from which ``read_search`` reads them."""
         for name, table in self.tables.items():
-            if isinstance(table, Selection):
+            if isinstance(table, SelectedRows):
                 table.write(folder / f"{name}.npy")
             else:
                 np.save(folder / f"{name}.npy", table, allow_pickle=False)
         np.save(folder / f"{_COST}.npy", self.cost, allow_pickle=False)
 
 
-Run = Callable[[Sequence[Array | Selection], Callable[[], Search]], Arrays]
+Run = Callable[[Sequence[Array | SelectedRows], Callable[[], CandidateSearch]], Arrays]
 """What a search depends on, and a function that prepares it → its result. A result that is known already needs no preparation."""
 
 
-def in_threads(of: Sequence[Array | Selection], prepare: Callable[[], Search], *, threads: int | None = None) -> Arrays:
+def in_threads(
+    of: Sequence[Array | SelectedRows], prepare: Callable[[], CandidateSearch], *, threads: int | None = None
+) -> Arrays:
     """Search all pieces in this process, with a thread for each core unless their number is given."""
     search = prepare()
     return search.find(range(len(search.cost)), threads or os.cpu_count() or 1)
@@ -129,19 +131,19 @@ def join(parts: list[Arrays]) -> Arrays:
     return found
 
 
-def digest_of(of: Sequence[Array | Selection]) -> str:
+def digest_of(of: Sequence[Array | SelectedRows]) -> str:
     """Return a name of 32 characters for what a search depends on."""
     made = hashlib.sha256()
     for array in of:
-        first = array.matrix if isinstance(array, Selection) else array
+        first = array.matrix if isinstance(array, SelectedRows) else array
         made.update(f"{first.dtype}{array.shape}".encode())
-        for part in array.parts() if isinstance(array, Selection) else [array]:
+        for part in array.parts() if isinstance(array, SelectedRows) else [array]:
             made.update(np.ascontiguousarray(part).data)
     return made.hexdigest()[:32]
 
 
-def read_search(kind: str, folder: Path) -> Search:
-    """Read a search that ``Search.write`` wrote; its tables are mapped into memory and not loaded."""
+def read_search(kind: str, folder: Path) -> CandidateSearch:
+    """Read a search that ``CandidateSearch.write`` wrote; its tables are mapped into memory and not loaded."""
     tables = {path.stem: np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)) for path in folder.glob("*.npy")}
     cost = tables.pop(_COST)
-    return Search(kind, tables, cost)
+    return CandidateSearch(kind, tables, cost)

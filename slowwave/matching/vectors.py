@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from slowwave.matching.tiles import Run, Search, Selection, in_threads, join
+from slowwave.matching.tiles import CandidateSearch, Run, SelectedRows, in_threads, join
 
 # Limit BLAS to one thread while products run in parallel or are too small for threads.
 #
@@ -155,12 +155,12 @@ def pairs_above(
     Time grows with n² · k. Memory beyond the matrix grows with n · (k + 65) floats, at most 516 bytes a row, and is about 12 MB per
     worker and 32 bytes per pair.
     """
-    of = [Selection(matrix, rows), np.array([threshold])]
+    of = [SelectedRows(matrix, rows), np.array([threshold])]
     i, j, score = (run or partial(in_threads, threads=workers))(of, lambda: vector_search(matrix, threshold, rows))
     return i.astype(np.int64), j.astype(np.int64), score
 
 
-def vector_search(matrix: NDArray[np.floating], threshold: float, rows: Ints | None = None) -> Search:
+def vector_search(matrix: NDArray[np.floating], threshold: float, rows: Ints | None = None) -> CandidateSearch:
     """Prepare the search of ``pairs_above``; a piece is a stripe of rows. The result has positions in int32."""
     source, kept = _directions(matrix, rows)
     with one_thread():
@@ -169,9 +169,9 @@ def vector_search(matrix: NDArray[np.floating], threshold: float, rows: Ints | N
     optional = {"scale": search.rows.scale, "bounds": search.bounds, "more": search.more}
     found = {name: table for name, table in optional.items() if table is not None}
     tops = np.arange(0, len(source), _HEIGHT)
-    return Search(
+    return CandidateSearch(
         "vectors",
-        {"rows": Selection(search.rows.matrix, search.rows.numbers), **given, **found},
+        {"rows": SelectedRows(search.rows.matrix, search.rows.numbers), **given, **found},
         (len(source) - tops).astype(np.float64),
     )
 
@@ -179,7 +179,7 @@ def vector_search(matrix: NDArray[np.floating], threshold: float, rows: Ints | N
 def find_stripes(tables: Mapping[str, Any], pieces: range, threads: int) -> tuple[NDArray[Any], ...]:
     """Find the pairs of consecutive stripes of a ``vector_search``: positions i and j (int32) and cosines, sorted."""
     rows, kept = tables["rows"], tables["kept"]
-    source = _Rows(rows.matrix, rows.numbers) if isinstance(rows, Selection) else _Rows(rows)
+    source = _Rows(rows.matrix, rows.numbers) if isinstance(rows, SelectedRows) else _Rows(rows)
     source = replace(source, scale=tables.get("scale"))
     search = _Search(source, tables["threshold"][0], tables.get("bounds"), tables.get("more"))
     tops = [piece * _HEIGHT for piece in pieces]

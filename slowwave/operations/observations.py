@@ -30,7 +30,7 @@ from slowwave.operations.summary_text import FoundSummary, Ints, Pool, SummaryTe
 from slowwave.plans.items import Decision, Item
 from slowwave.snapshots.memories import attributes, english_only
 from slowwave.snapshots.rows import KINDS, is_held_back
-from slowwave.text.clauses import stems
+from slowwave.text.clauses import is_past, stems
 from slowwave.text.contradictions import find
 from slowwave.text.dates import local_day, looked_at
 from slowwave.text.figures import parse
@@ -39,7 +39,7 @@ from slowwave.text.sentences import sentences
 from slowwave.text.small_talk import is_small_talk
 from slowwave.text.specifics import specifics
 from slowwave.text.subjects import PROGRAMS
-from slowwave.text.tokens import count
+from slowwave.text.tokens import count, fold
 
 Flags = NDArray[np.bool_]
 
@@ -54,6 +54,8 @@ OCCURRENCES: Final = "occurrences"
 
 _STATE: Final = re.compile(r"\b(?:is|are|was|were|has|have)\b", re.IGNORECASE)
 """A verb of a state; matches "The key is in the drawer", not "I ran in the park"."""
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
 
 _LEAST: Final = 2  # words of content of an observation
 _BESIDE: Final = 2  # words that a statement of another state may have beside those of the observation; it lacks one
@@ -101,9 +103,10 @@ def fold_observations(inputs: Inputs, operation: str) -> tuple[list[Item], froze
 
 
 def observed_days(table: pa.Table, texts: pa.ChunkedArray, places: Ints, zone: str) -> Ints:
-    """Return (n,) ordinals of the days on which those memories at ``places`` began that are observations; 0 for all others.
+    """Return (n,) ordinals of the days on which those memories at ``places`` began that state what happened; 0 for all others.
 
-    ``texts`` (n,) are those without small talk. Events are none: their copies lie within a window that the settings name.
+    "Backup failed." on two days happened twice; "I live in Bergen." on two days is one statement, repeated. ``texts`` (n,) are those
+    without small talk. Events are none: their copies lie within a window that the settings name.
     """
     found = np.zeros(len(table), np.int64)
     chosen = places[(among(table["kind"], TURNS) & ~_is_courtesy(table))[places]]
@@ -111,7 +114,9 @@ def observed_days(table: pa.Table, texts: pa.ChunkedArray, places: Ints, zone: s
     for k, text, at in zip(
         chosen.tolist(), *(c.take(pa.array(chosen)).to_pylist() for c in (texts, start)), strict=True
     ):
-        if at is not None and len(text) <= LONGEST and _is_observation(table, k, text, day := local_day(at, zone)):
+        if at is None or len(text) > LONGEST or not any(is_past(fold(word)) for word in _WORD.findall(text)):
+            continue
+        if _is_observation(table, k, text, day := local_day(at, zone)):
             found[k] = day.toordinal()
     return found
 

@@ -16,9 +16,9 @@ from slowwave.errors import SnapshotError
 from slowwave.matching.tiles import (
     Array,
     Arrays,
+    CandidateSearch,
     Run,
-    Search,
-    Selection,
+    SelectedRows,
     digest_of,
     in_threads,
     join,
@@ -57,7 +57,7 @@ class Saved:
     count: int
     tiles: list[Tile] = field(default_factory=list[Tile])
 
-    def __call__(self, of: Sequence[Array | Selection], prepare: Callable[[], Search]) -> Arrays:
+    def __call__(self, of: Sequence[Array | SelectedRows], prepare: Callable[[], CandidateSearch]) -> Arrays:
         """Save a search unless it is small."""
         search = prepare()
         if search.nbytes >= _LEAST:
@@ -98,7 +98,7 @@ def found_in(saved: Collection[Tile]) -> Run:
     """Return a ``Run`` that joins the results of the tiles; a search that was not saved is done in this process."""
     known = {tile.search: tile for tile in saved}
 
-    def run(of: Sequence[Array | Selection], prepare: Callable[[], Search]) -> Arrays:
+    def run(of: Sequence[Array | SelectedRows], prepare: Callable[[], CandidateSearch]) -> Arrays:
         tile = known.get(digest_of(of))
         if tile is None:
             return in_threads(of, prepare)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.matching.blocks import TfIdfRows
-from slowwave.matching.tiles import Arrays, Search, Selection, digest_of, join, read_search, tiles
+from slowwave.matching.tiles import Arrays, CandidateSearch, SelectedRows, digest_of, join, read_search, tiles
 from slowwave.matching.vectors import pairs_above, vector_search
 
 
-def near_vectors(seed: int) -> Search:
+def near_vectors(seed: int) -> CandidateSearch:
     """Three stripes of vectors in groups, of which some have no direction or another length; only some rows are searched."""
     rng = np.random.default_rng(seed)
     matrix = rng.normal(size=(400, 6)).astype(np.float32)[rng.integers(0, 400, 2_600)]
@@ -35,7 +35,7 @@ def words(seed: int) -> TfIdfRows:
     return TfIdfRows.from_reader(rng.integers(0, 2, len(word)), read, int(word.max()) + 1)
 
 
-SEARCHES: dict[str, Callable[[int], Search]] = {
+SEARCHES: dict[str, Callable[[int], CandidateSearch]] = {
     "vectors": near_vectors,
     "near": lambda seed: words(seed).near_search(0.3, 900, 40),
     "near for a focus": lambda seed: words(seed).near_search(0.3, 90, 40, np.arange(2_500) % 9 > 0),
@@ -43,7 +43,7 @@ SEARCHES: dict[str, Callable[[int], Search]] = {
 }
 
 
-def found_by(search: Search, count: int, threads: int) -> Arrays:
+def found_by(search: CandidateSearch, count: int, threads: int) -> Arrays:
     return join([search.find(tile, threads) for tile in tiles(search.cost, count)])
 
 
@@ -81,10 +81,10 @@ def test_a_search_without_pieces_has_no_tiles_and_no_pairs() -> None:
 
 def test_rows_of_a_selection_are_written_and_named_by_their_values(tmp_path: Path) -> None:
     matrix = np.arange(12, dtype=np.float32).reshape(6, 2)
-    some = Selection(matrix, np.array([4, 1]))
+    some = SelectedRows(matrix, np.array([4, 1]))
     some.write(tmp_path / "rows.npy")
     assert np.load(tmp_path / "rows.npy").tolist() == [[8, 9], [2, 3]]
-    same = Selection(matrix[[4, 1]].copy())
+    same = SelectedRows(matrix[[4, 1]].copy())
     assert digest_of([some]) == digest_of([same])
-    assert digest_of([some]) != digest_of([Selection(matrix, np.array([1, 4]))])
+    assert digest_of([some]) != digest_of([SelectedRows(matrix, np.array([1, 4]))])
     assert digest_of([some, np.array([0.9])]) != digest_of([some, np.array([0.8])])

@@ -72,6 +72,6 @@ def test_a_third_night_is_empty(store: Store, every: bool) -> None:
     first, second, *later = (planned(store, day) for day in range(4))
     expected = {"absolutize_dates", "archive_small_talk", "dedupe_memories", "promote_memories", "resolve_conflicts"}
     assert expected | {"consolidate_clusters" if every else "mark_ended_statements"} <= first
-    assert {"compile_pages", "archive_stale" if every else "mark_ended_statements"} <= second
+    assert {"compile_pages", "archive_stale" if every else "dedupe_memories"} <= second
     ageing = {"archive_stale", "decay_transition", "compile_pages"} if every else set()
     assert set().union(*later) <= ageing

@@ -166,6 +166,7 @@ def test_observations_that_arrive_night_by_night_are_folded_with_all_their_days(
     [
         seen(kind="semantic", days=(1, 30)),
         seen("Did the backup fail?", kind="episodic", days=(1, 30)),
+        seen("I live in Bergen.", kind="episodic", days=(1, 30)),
         seen("Rest counts as well.", kind="episodic", author="assistant", days=(1, 30)),
     ],
 )

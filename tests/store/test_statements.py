@@ -57,7 +57,7 @@ def test_every_statement_is_valid_for_the_migrated_schema(store: Store) -> None:
     with store.connect("owner") as connection:
         for text in texts.values():
             if TEMPORARY.match(text):
-                connection.execute(text.encode())
+                connection.execute(text.replace("ON COMMIT DROP", "").encode())
         for name, text in texts.items():
             if not STATEMENT.match(text) or "{" in text:  # names of tables are filled into braces
                 continue
