@@ -1,5 +1,5 @@
 #!/bin/sh
-# Slowwave on Celery without Docker. In a checkout in which `pip install '.[celery,dagster,minilm,serve]'` ran:
+# Slowwave on Celery without Docker. In a checkout with '.[celery,dagster,minilm,s3,serve]' installed, at the same path on all machines:
 #
 #   deploy/celery/start.sh all             everything on this machine, with two workers; Ctrl-C ends it
 #   deploy/celery/start.sh worker [NAME]   a worker, on another machine; also: broker, migrate, code, daemon, web
@@ -21,12 +21,12 @@ cp "${DAGSTER_SETTINGS:-deploy/celery/dagster.yaml}" "$DAGSTER_HOME/dagster.yaml
 
 case "${1:-}" in
   broker) # its tasks and results survive a restart; without them Dagster would fail and retry runs that are under way
-    exec redis-server --bind 127.0.0.1 --port "$BROKER_PORT" --dir "$SLOWWAVE_HOME/broker" --appendonly yes --save '' ;;
+    exec redis-server --bind "${BROKER_BIND:-127.0.0.1}" --port "$BROKER_PORT" --requirepass "${BROKER_PASSWORD:-}" --dir "$SLOWWAVE_HOME/broker" --appendonly yes --save '' ;;
   migrate)
     slowwave migrate
     exec dagster instance migrate ;;
   code)
-    exec dagster api grpc --host 0.0.0.0 --port "$CODE_PORT" --module-name "${CODE_MODULE:-memory_assets.definitions}" \
+    exec dagster api grpc --host "${CODE_BIND:-127.0.0.1}" --port "$CODE_PORT" --module-name "${CODE_MODULE:-memory_assets.definitions}" \
       --working-directory "$PWD" ;;
   daemon)
     exec dagster-daemon run -w deploy/celery/workspace.yaml ;;

@@ -1,4 +1,4 @@
--- What an administrator makes once, on an empty server: logins, roles and databases. psql runs it (the image of PostgreSQL does so, with
+-- What a superuser makes once, on an empty server of PostgreSQL 16 or later, with psql 14 or later: logins, roles and databases. psql runs it (the image of PostgreSQL does so, with
 -- the passwords from its environment); `slowwave migrate` then makes the tables as memory_owner, which may create no roles.
 \set ON_ERROR_STOP on
 \getenv owner_password MEMORY_OWNER_PASSWORD
@@ -18,6 +18,7 @@ CREATE ROLE slowwave_recorder NOLOGIN;
 GRANT slowwave_reader, slowwave_planner, slowwave_approver, slowwave_applier, slowwave_server, slowwave_recorder TO memory_owner
   WITH INHERIT TRUE, SET TRUE;
 GRANT slowwave_applier TO memory_writer;
+GRANT pg_read_all_stats TO slowwave_applier; -- an apply waits for replicas, which it cannot see without this
 
 CREATE DATABASE dagster OWNER dagster;
 REVOKE ALL ON DATABASE dagster FROM PUBLIC;

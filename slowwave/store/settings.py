@@ -329,7 +329,7 @@ class Settings(BaseSettings):
     )
     consolidation_model: str = Field(
         default="",
-        description="Model that words summaries and shortened memories; empty takes the sources' sentences.",
+        description="Model that words summaries, merged and shortened memories and weekly reflections; empty takes the sources' sentences.",
         json_schema_extra={"why": "A user's own model; Plugged.in always uses one."},
     )
     relevance_half_life_days: dict[str, float] = Field(

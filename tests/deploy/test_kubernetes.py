@@ -96,15 +96,16 @@ def test_every_pod_has_the_image_limits_no_rights_and_secrets_by_reference() -> 
         assert spec["securityContext"]["runAsUser"] == uid
 
 
-def test_only_the_entrance_with_a_login_leads_to_the_webserver_that_writes() -> None:
+def test_only_the_entrance_of_approvers_leads_to_the_webserver_that_writes() -> None:
+    """Pages of the other one contain memory text, so it has a login as well."""
     ingresses = [one for one in MANIFESTS.values() if one["kind"] == "Ingress"]
     ports = set()
     for one in ingresses:
         (path,) = one["spec"]["rules"][0]["http"]["paths"]
         service = path["backend"]["service"]
         ports.add(service["port"]["number"])
-        login = "nginx.ingress.kubernetes.io/auth-url" in one["metadata"].get("annotations", {})
-        assert login != service["name"].endswith("-read-only"), one["metadata"]["name"]
+        login = one["metadata"]["annotations"]["nginx.ingress.kubernetes.io/auth-url"]
+        assert ("approvers" in login) != service["name"].endswith("-read-only"), one["metadata"]["name"]
     assert len(ingresses) == 2
     assert ports == {VALUES["dagsterWebserver"]["service"]["port"]}
     assert VALUES["dagsterWebserver"]["readinessProbe"]["httpGet"]["port"] in ports
@@ -179,7 +180,7 @@ def test_a_run_gets_its_secrets_by_reference_and_the_resources_of_its_tags(
         monkeypatch.setenv(name, "postgresql://memory_owner:a-secret@host/memory")
     monkeypatch.setenv("SLOWWAVE_NIGHT_RUN_TAGS", next(e["value"] for e in CODE["env"] if "TAGS" in e["name"]))
     when = Timetable.from_settings()
-    memory = {}
+    memory, limits = {}, {}
     for size, tags in {0: {}, **when.run_tags}.items():
         job = launched(monkeypatch, tmp_path, dict(tags))
         kubernetes_validate.validate({"apiVersion": "batch/v1", "kind": "Job", **job}, "1.32", strict=True)
@@ -196,4 +197,6 @@ def test_a_run_gets_its_secrets_by_reference_and_the_resources_of_its_tags(
         (policy,) = (one for one in MANIFESTS.values() if one["metadata"]["name"] == "runs")
         assert policy["spec"]["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
         memory[size] = container["resources"]["limits"]["memory"]
+        limits[size] = [one["value"] for one in container["env"] if one["name"] == "SLOWWAVE_WORKER_MEMORY_GIB"][-1]
     assert memory == {0: "2Gi", 50_000: "4Gi", 500_000: "16Gi"}
+    assert limits == {0: "1.7", 50_000: "3.5", 500_000: "15"}, "the last value of a name holds"
