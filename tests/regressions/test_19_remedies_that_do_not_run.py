@@ -55,7 +55,7 @@ def commands() -> list[tuple[str, str]]:
 def find_fault(line: str) -> str:
     """Return why a command line cannot run, or an empty string."""
     command: Any = typer.main.get_command(app)
-    words = shlex.split(re.sub(r"(--port) X1234", r"\1 4600", line))[1:]
+    words = shlex.split(re.sub(r"(--port) X1234", r"\1 4600", line.replace("YOUR-NAME", "mara")))[1:]
     while (group := getattr(command, "commands", None)) is not None:
         found = group.get(words[0]) if words else None
         if found is None:
