@@ -225,9 +225,9 @@ def by_dagster(count: int, rows: int) -> dict[str, float]:
 
 
 def by_command(count: int, rows: int) -> float:
-    """Return the CPU seconds of ``slowwave night ALL`` with two processes."""
+    """Return the CPU seconds of ``slowwave night ALL``."""
     with filled(count, rows) as (_, environment):
-        return measured([[program("slowwave"), "night", "ALL", "--jobs", str(AT_ONCE)]], environment)[0]
+        return measured([[program("slowwave"), "night", "ALL"]], environment)[0]
 
 
 def part(found: Sequence[Mapping[str, float]], rows: int) -> Part:
