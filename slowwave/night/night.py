@@ -419,7 +419,7 @@ def run_night(
             planned: list[Item] = []
             with (
                 stream.phase("plan") as phase,
-                _searching(store, inputs, names, jobs if jobs > 1 else 0, tiles) as search,
+                _searching(store, inputs, names, jobs, tiles) as search,
             ):
                 inputs = replace(inputs, search=search)
                 for name, planner in PLANNERS.items():
@@ -444,11 +444,11 @@ def run_night(
 def _searching(
     store: Store, inputs: Inputs, ops: Collection[str] | None, jobs: int, tiles: Tiles | None
 ) -> Generator[Run]:
-    """Yield how the planners of a night search candidates: by ``tiles``, in ``jobs`` processes, or with 0 in this process."""
+    """Yield how the planners of a night search candidates: by ``tiles``, in several processes (``jobs``), or in this one."""
     if tiles:
         yield found_in(tiles.tiles)
         remove_tiles(_location(store, inputs.snapshot))  # not after a failure, so that the run can be continued from it
-    elif jobs:
+    elif jobs > 1:
         location = _location(store, inputs.snapshot)
         with searched_in_processes(location, inputs.snapshot.settings, ops, jobs) as search:
             yield search
