@@ -464,6 +464,8 @@ _PARTS: Final = {
 }
 """Hint → its longest run of letters. A text that contains the hint contains this run within a word, while few other texts do."""
 
+_HINTS_WITH: Final = {part: tuple(h for h, own in _PARTS.items() if own == part) for part in _PARTS.values()}
+
 _SIGNS: Final = tuple(h for h in _HINTS if h not in _PARTS)
 _MANY: Final = 1_000
 _REMEMBERED: Final = 32  # maximum length in characters of a word whose class is cached
@@ -666,7 +668,7 @@ def _possible(words: Set[str]) -> Iterable[str]:
 
 def _hinted(word: str) -> tuple[str, ...]:
     """Return the hints that a text with this word may contain."""
-    return tuple(hint for hint, part in _PARTS.items() if part in word)
+    return tuple([hint for part, hints in _HINTS_WITH.items() if part in word for hint in hints])
 
 
 _hints: Final = lru_cache(16_384)(_hinted)  # most words occur in many texts
