@@ -5,7 +5,7 @@ the schedule, which asks every namespace whether a night is due, and the runs th
 the runs of a day on which nothing has changed, as a person starts them.
 
 Runs are processes of ``dagster job execute`` with an instance in the same PostgreSQL and all events. The report counts what Dagster stores
-and times the partition page of an asset. A store alike stands for ``slowwave night ALL``, up to 1,000 namespaces. ``--write`` writes
+and times the partition page of an asset. A store alike stands for ``slowwave night ALL``, up to 300 namespaces. ``--write`` writes
 docs/scale.md.
 """
 
@@ -47,7 +47,7 @@ PAGE: Final = ROOT / "docs" / "scale.md"
 MARKS: Final = ("<!-- namespaces -->", "<!-- end of namespaces -->")
 PORT: Final = 3997
 AT_ONCE: Final = 2
-PEER_LIMIT: Final = 1_000
+PEER_LIMIT: Final = 300
 ROWS_PER_ENTITY: Final = 7
 """An entity, its chunk, three relationships, a fact and a memory."""
 
