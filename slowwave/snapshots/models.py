@@ -32,17 +32,21 @@ SOURCE_SCHEMA: Final = "snapshot"
 _CREATE_SOURCE_SCHEMA: Final = f"create schema {SOURCE_SCHEMA}"
 
 
+ROWS_OF_KEPT: Final = 20_000
+"""A connection that reads more rows is not kept for the next snapshot."""
+
+
 @dataclass(slots=True)
 class ModelDatabase:
     """A connection for models.
 
-    ``views`` holds the schema of each source with a view, ``taken`` the names that a table is registered under now, and ``rowless`` the
-    names that are registered for tables without rows.
+    ``views`` holds the schema of each source with a view, ``taken`` the names that a table is registered under now, with its rows, and
+    ``rowless`` the names that are registered for tables without rows.
     """
 
     connection: duckdb.DuckDBPyConnection
     views: dict[str, pa.Schema] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
+    taken: dict[str, int] = field(default_factory=dict)
     rowless: dict[str, pa.Schema] = field(default_factory=dict)
 
     def offer(self, source: str, table: pa.Table) -> None:
@@ -54,7 +58,7 @@ class ModelDatabase:
         if table.num_rows or self.rowless.get(name) != schema:
             self.register(name, table if table.num_rows else schema.empty_table())
             if not table.num_rows:
-                self.taken.discard(name)
+                del self.taken[name]
                 self.rowless[name] = schema
         if self.views.get(source) != schema:
             self.connection.execute(f"create or replace view {SOURCE_SCHEMA}.{source} as select * from {name}")  # noqa: S608
@@ -63,7 +67,7 @@ class ModelDatabase:
     def register(self, name: str, table: pa.Table) -> None:
         """Register a table under a name until ``forget``."""
         self.connection.register(name, table)
-        self.taken.add(name)
+        self.taken[name] = table.num_rows
         self.rowless.pop(name, None)
 
     def forget(self) -> None:
@@ -78,6 +82,7 @@ def one_database() -> Generator[list[ModelDatabase]]:
     """Yield a list that keeps one DuckDB connection for the models of successive snapshots; close it when the context ends.
 
     Opening a connection takes longer than running the queries of a small namespace. No data of a snapshot remains on it for the next one.
+    It is closed after a large one, because DuckDB keeps the memory that it once took: 5 kB for each entity with its rows.
     """
     kept: list[ModelDatabase] = []
     try:
@@ -91,12 +96,12 @@ def one_database() -> Generator[list[ModelDatabase]]:
 def model_database(kept: list[ModelDatabase] | None = None) -> Generator[ModelDatabase]:
     """Yield a connection without the tables of any snapshot, from ``kept`` if it has one.
 
-    It is returned to ``kept``, or closed if there is no such list or an exception is raised.
+    It is returned to ``kept``, or closed if there is no such list, if it took more than ``ROWS_OF_KEPT``, or if an exception is raised.
     """
     database = kept.pop() if kept else _opened()
     try:
         yield database
-        if kept is None:
+        if kept is None or sum(database.taken.values()) > ROWS_OF_KEPT:
             return
         database.forget()
         kept.append(database)

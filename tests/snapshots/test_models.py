@@ -447,6 +447,17 @@ def test_snapshots_that_share_a_database_share_nothing_else(tmp_path: Path) -> N
         assert opened == [], "what is known is asked of no database"
 
 
+def test_connection_that_read_many_rows_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB gives memory back only when it is closed."""
+    models, settings = load_models(), Settings.for_namespace({})
+    with one_database() as kept:
+        run_models(models, make_snapshot(entities=entities("Ada", "Ben")), settings, kept=kept)
+        assert len(kept) == 1
+        monkeypatch.setattr(module, "ROWS_OF_KEPT", 2)
+        run_models(models, make_snapshot(entities=entities("Ada", "Ben", "Cleo")), settings, kept=kept)
+        assert kept == []
+
+
 def test_no_step_of_a_model_meets_all_pairs_of_rows() -> None:
     """A join that the optimizer turns into all pairs gives the same rows, and takes minutes where there are 50,000: rows are counted, as
     DuckDB counts them, in a world of 1,500 entities that name each other's passages."""
