@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import time
@@ -48,12 +49,24 @@ Record = Callable[[Usage], None]
 """Function that stores the usage of one call outside the process."""
 
 
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The stored answers of models to questions, so that a question is not paid for twice.
+
+    ``find`` returns the answer for a key of ``question_key``, ``keep`` stores the key, the model and its answer at once, so that an
+    interrupted run does not waste it.
+    """
+
+    find: Callable[[str], str | None]
+    keep: Callable[[str, str, str], None]
+
+
 @dataclass(slots=True)
 class Budget:
     """Limits in tokens; 0 means no limit.
 
-    ``spent_before`` is what the run has spent already, ``spent_today`` what the namespace spent in the last 24 hours. Calls from several
-    threads are safe: tokens that are allowed but not yet spent count as spent.
+    ``spent_before`` is what the run has spent already, ``spent_today`` what the namespace spent in the last 24 hours. A question that is
+    among the ``answers`` costs nothing. Calls from several threads are safe: tokens that are allowed but not yet spent count as spent.
     """
 
     per_run: int = 0
@@ -61,6 +74,7 @@ class Budget:
     spent_before: int = 0
     spent_today: int = 0
     record: Record | None = None
+    answers: Answers | None = None
     calls: list[Usage] = field(default_factory=list)
     refused: int = 0
     _held: int = 0
@@ -233,13 +247,15 @@ _FENCED: Final = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
 class CallResult:
     """Text of a model's answer and its cost.
 
-    With a ``problem``, which is that of ``ChatError``, there is no text, and ``failure`` describes the problem in a sentence.
+    With a ``problem``, which is that of ``ChatError``, there is no text, and ``failure`` describes the problem in a sentence. ``reused``
+    is whether the answer was stored before.
     """
 
     text: str = ""
     tokens: int = 0
     problem: str = ""
     failure: str = ""
+    reused: bool = False
 
 
 def ask_within(
@@ -253,8 +269,11 @@ def ask_within(
 ) -> CallResult | None:
     """Make one call, or return None if the budget does not hold its upper estimate.
 
-    The budget is charged for the cost of the call, even if it fails.
+    The budget is charged for the cost of the call, even if it fails. An answer that is stored is returned without a call.
     """
+    key = question_key(writer.model, system, user, schema, max_tokens) if budget.answers else ""
+    if budget.answers and (kept := budget.answers.find(key)) is not None:
+        return CallResult(kept, reused=True)
     estimate = ATTEMPTS * most_tokens(system, user, schema, max_tokens)
     if not budget.allow(estimate):
         return None
@@ -271,7 +290,15 @@ def ask_within(
         budget.release(estimate)
         raise
     budget.spend(Usage(operation, writer.model, answer.tokens, seconds=time.perf_counter() - began), estimate)
+    if budget.answers:
+        budget.answers.keep(key, writer.model, answer.text)
     return CallResult(answer.text, answer.tokens)
+
+
+def question_key(model: str, system: str, user: str, schema: Mapping[str, object], max_tokens: int) -> str:
+    """Return the key under which an answer is stored: the SHA-256 of everything that the model is sent."""
+    asked = json.dumps([model, system, user, schema, max_tokens], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()
 
 
 def object_in(answer: str) -> Mapping[str, Any] | None:

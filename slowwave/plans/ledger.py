@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.changes.cells import canonical_json
 from slowwave.errors import Refused, SlowwaveError
-from slowwave.models.panel import Budget, Usage
+from slowwave.models.panel import Answers, Budget, Usage
 from slowwave.plans.items import Decision, Item, Sealed, content_id
 from slowwave.plans.lowering import refuse_unexplained
 from slowwave.plans.outcome import NO_NAMES, find_outcome
@@ -429,10 +429,17 @@ VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, %s)
 """
 
 
+_KEPT: Final = "SELECT answer FROM night.model_answers WHERE namespace_id = %s AND key = %s"
+_KEEP: Final = """
+INSERT INTO night.model_answers (namespace_id, key, model, answer) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING
+"""
+
+
 def open_budget(store: Store, namespace_id: str, settings: Settings, run_id: str = "") -> Budget:
     """Return what a run may still spend on models, by ``night.llm_usage``, where every call is recorded at once.
 
     Without ``run_id``, the run is the newest run of the namespace that is planning. If there is none, calls are allowed and not recorded.
+    Answers are those of ``night.model_answers``, which retention removes; one with a NUL byte is not stored.
     """
     with store.connect("reader") as connection, connection.cursor(row_factory=class_row(_Spent)) as cursor:
         run = cursor.execute(_BUDGET, {"namespace": namespace_id, "run": run_id}).fetchone() or _Spent("", 0)
@@ -442,12 +449,23 @@ def open_budget(store: Store, namespace_id: str, settings: Settings, run_id: str
         with store.connect("planner") as writing:
             writing.execute(_BOOK, (namespace_id, run.run_id, usage.operation, usage.model, usage.input, usage.output))
 
+    def find(key: str) -> str | None:
+        with store.connect("reader") as connection:
+            row = connection.execute(_KEPT, (namespace_id, key)).fetchone()
+        return str(row[0]) if row else None
+
+    def keep(key: str, model: str, answer: str) -> None:
+        if "\0" not in answer:
+            with store.connect("planner") as writing:
+                writing.execute(_KEEP, (namespace_id, key, model, answer.encode("utf-8", "replace").decode()))
+
     return Budget(
         settings.llm_max_tokens_per_run,
         settings.llm_max_tokens_per_namespace_per_day,
         run.tokens,
         today.tokens,
         record if run.run_id else None,
+        Answers(find, keep),
     )
 
 

@@ -1,4 +1,4 @@
-"""What every planner's report says beside its own words: what the budget of models did not allow."""
+"""The calls of models that planners make: what a budget does not allow, and what was answered before."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from typing import Any
 import pytest
 
 import slowwave
+from slowwave.models.endpoint import EndpointChat
+from slowwave.models.panel import ask_within
 from slowwave.operations import BUDGET_SPENT, PLANNERS
+from slowwave.plans.ledger import open_budget
+from slowwave.store.configured_models import WRITER
 from slowwave.store.connect import Store
+from slowwave.store.settings import Settings
 from tests.dreamers import OPS, forgetful
+from tests.endpoints import Server, completion
 from tests.memories import ask
+from tests.nights import new_world
 from tests.stand_ins import instead
 
 
@@ -38,3 +45,29 @@ def test_calls_that_the_budget_did_not_allow_are_told(store: Store, monkeypatch:
     )
     assert isinstance(numbers, dict)
     assert numbers[BUDGET_SPENT] == 2
+
+
+def test_question_is_paid_for_once_in_a_namespace(store: Store) -> None:
+    """The next night, or a night that was ended and starts again, has the answer; a changed question, another namespace and a failed call
+    ask the model."""
+    server = Server(lambda _, n: (200, completion(f"answer {n}"), {}) if n != 3 else (500, {}, {}))
+    writer = EndpointChat(server.url, "scribe", role=WRITER, attempts=1)
+
+    def asked(scope: str, question: str, most: int = 100) -> tuple[str, bool, int]:
+        budget = open_budget(store, scope, Settings.for_namespace({}))
+        result = ask_within(budget, writer, OPS, "Summarise.", question, {"type": "object"}, most)
+        assert result is not None
+        return result.text, result.reused, budget.spent
+
+    try:
+        one, other = (new_world(store).namespace_id for _ in range(2))
+        first, again = asked(one, "Ada rows."), asked(one, "Ada rows.")
+        assert first[:2] == ("answer 1", False)
+        assert first[2] > 0
+        assert again == ("answer 1", True, 0)
+        assert asked(one, "Ada rows.", 101)[:2] == ("answer 2", False)
+        assert asked(one, "Ben rows.")[:2] == ("", False)
+        assert asked(one, "Ben rows.")[:2] == ("answer 4", False)
+        assert asked(other, "Ada rows.")[:2] == ("answer 5", False)
+    finally:
+        server.close()

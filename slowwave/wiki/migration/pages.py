@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -425,12 +424,10 @@ _FIELDS: Final[frozenset[str]] = frozenset(("family", "subject", "kind", "statem
 
 @dataclass(slots=True)
 class PageReader:
-    """A model with its budget and its stored answers: ``known`` by question key, ``keep`` to store a new one."""
+    """A model that reads pages, its budget, and how many pages it was asked about or had answered before."""
 
     model: Chat
     budget: Budget
-    known: Mapping[str, str]
-    keep: Callable[[str, str], None]
     asked: int = 0
     reused: int = 0
 
@@ -443,26 +440,14 @@ class PageReader:
         if page.resolution != "evidence_only" or not page.page.text.strip():
             return page
         user = json.dumps({"path": page.page.source, "page": page.page.text[:LONGEST]}, ensure_ascii=False)
-        key = question_key(self.model.model, user)
-        text = self.known.get(key)
-        if text is None:
-            result = ask_within(self.budget, self.model, OPERATION, _SYSTEM, user, _SCHEMA, ANSWER_TOKENS)
-            if result is None:
-                return replace(page, problem="the token budget was spent")
-            if result.problem:
-                return replace(page, problem=f"the model gave no answer ({result.problem})")
-            text = result.text
-            self.asked += 1
-            self.keep(key, text)
-        else:
-            self.reused += 1
-        return _understood(page, text)
-
-
-def question_key(model: str, user: str) -> str:
-    """Return the key under which an answer is stored: a hash of the model, the instructions, the schema and the question."""
-    asked = json.dumps([model, _SYSTEM, json.dumps(_SCHEMA, sort_keys=True), user], ensure_ascii=False)
-    return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()
+        result = ask_within(self.budget, self.model, OPERATION, _SYSTEM, user, _SCHEMA, ANSWER_TOKENS)
+        if result is None:
+            return replace(page, problem="the token budget was spent")
+        if result.problem:
+            return replace(page, problem=f"the model gave no answer ({result.problem})")
+        self.asked += not result.reused
+        self.reused += result.reused
+        return _understood(page, result.text)
 
 
 def _understood(page: ClassifiedPage, answer: str) -> ClassifiedPage:

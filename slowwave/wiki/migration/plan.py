@@ -289,28 +289,6 @@ def _claim_evidence(claim: MigratedClaim) -> dict[str, object]:
     return evidence
 
 
-# Answers of models during the migration of a namespace, by a hash of the question. Retention removes them.
-
-_KEPT: Final = "SELECT key, answer FROM night.model_answers WHERE namespace_id = %s AND model = %s"
-_KEEP = """
-INSERT INTO night.model_answers (namespace_id, key, model, answer) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"""
-
-
-def kept_answers(store: Store, namespace_id: str, model: str) -> dict[str, str]:
-    """Return the stored answers of a model, by key."""
-    with store.connect("reader") as connection:
-        rows = connection.execute(_KEPT, (namespace_id, model)).fetchall()
-    return {str(key): str(answer) for key, answer in rows}
-
-
-def keep_answer(store: Store, namespace_id: str, model: str, key: str, answer: str) -> None:
-    """Store an answer at once, so that a run that is interrupted does not waste it. An answer with a NUL byte is not stored."""
-    if "\0" in answer:
-        return
-    with store.connect("planner") as connection:
-        connection.execute(_KEEP, (namespace_id, key, model, answer.encode("utf-8", "replace").decode()))
-
-
 # The report of a migration: Markdown for a person, JSON for a program. Names in it come from memory and are escaped.
 
 SHOWN: Final = 50
@@ -616,14 +594,7 @@ def _migration(
 ) -> Migration:
     reader = None
     if model and inputs.consolidator is not None:
-        chat = inputs.consolidator
-        of_namespace = inputs.snapshot.namespace_id
-        reader = PageReader(
-            chat,
-            inputs.budget,
-            kept_answers(store, of_namespace, chat.model),
-            lambda key, answer: keep_answer(store, of_namespace, chat.model, key, answer),
-        )
+        reader = PageReader(inputs.consolidator, inputs.budget)
     return migration(namespace, staging, inputs.snapshot, inputs.snapshot.taken_at, reader, tell)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slowwave.models.endpoint import EndpointChat
-from slowwave.models.panel import Budget
+from slowwave.models.panel import Answers, Budget
 from slowwave.store.configured_models import WRITER
 from slowwave.wiki.migration.pages import PageReader
 from tests.endpoints import Server, completion
@@ -34,7 +35,8 @@ class Reading:
         self.server = Server(lambda _, n: (200, completion(texts[min(n, len(texts)) - 1]), {}))
         self.kept: dict[str, str] = {}
         chat = EndpointChat(self.server.url, "reader", role=WRITER)
-        self.reader = PageReader(chat, budget or Budget(), self.kept, self.kept.__setitem__)
+        answers = Answers(self.kept.get, lambda key, _, answer: self.kept.update({key: answer}))
+        self.reader = PageReader(chat, replace(budget or Budget(), answers=answers))
 
     def __enter__(self) -> Reading:
         return self
