@@ -6,6 +6,7 @@ What is planted in them belongs to ``benchmarks.generate`` and ``benchmarks.trou
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -50,15 +51,20 @@ def lists(values: pa.Array, positions: np.ndarray, lengths: np.ndarray) -> pa.Li
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values.take(pa.array(positions)))
 
 
+@cache
+def _basis() -> np.ndarray:
+    """Return the axes of the one space for all vectors of the model."""
+    axes = np.random.default_rng(384).standard_normal((DIMENSIONS, DIMENSIONS))
+    return np.linalg.qr(axes)[0].astype(np.float32)
+
+
 def meanings(rng: np.random.Generator, n: int) -> np.ndarray:
     """(n, d) with the moments of MiniLM's vectors of real text: a common direction, and energy that falls like 1 / (k + 2.5)."""
-    axes = np.random.default_rng(384)  # one space for all vectors of the model
-    basis = np.linalg.qr(axes.standard_normal((DIMENSIONS, DIMENSIONS)))[0].astype(np.float32)
     energy = 1 / (np.arange(1, DIMENSIONS) + 2.5)
     scale = np.concatenate([[0], np.sqrt(0.864 * energy / energy.sum())]).astype(np.float32)
     latent = rng.standard_normal((n, DIMENSIONS), np.float32) * scale
     latent[:, 0] = np.sqrt(0.136)
-    return latent @ basis
+    return latent @ _basis()
 
 
 def unit(matrix: np.ndarray) -> np.ndarray:
