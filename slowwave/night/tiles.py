@@ -31,14 +31,14 @@ from slowwave.store.tables import few_collections
 
 # How much memory a night takes, from the number of rows.
 #
-# ``docs/benchmarks.md`` shows the peak of whole nights of 10,000 and 50,000 entities, each with three relationships, a memory and a fact:
-# 340 MB and 23.2 kB for each entity with its rows. How these 23.2 kB divide among the tables was not measured; it follows the size of their
-# rows. Tiles do not lower the peak of the process that plans (``make bench-tiles``). One that searches tiles takes less, so it is not
-# estimated.
+# ``slowwave night`` over 10,000 and 40,000 generated entities, each with three relationships, a memory and a fact, peaked at 635 and 1,202 MB
+# (resident, commit 6c5b7cec): 446 MB and 18.9 kB for each entity with its rows. How these 18.9 kB divide among the tables was not measured; it
+# follows the size of their rows. Tiles do not lower the peak of the process that plans (``make bench-tiles``). One that searches tiles takes
+# less, so it is not estimated.
 
 _GIB: Final = 1 << 30
-_BASE: Final = 340e6
-_BYTES: Final = {"entities": 8_000, "relationships": 1_500, "memories": 8_000, "memory_facts": 2_700}
+_BASE: Final = 446e6
+_BYTES: Final = {"entities": 6_500, "relationships": 1_250, "memories": 6_500, "memory_facts": 2_150}
 
 
 def needed_bytes(rows: Mapping[str, int]) -> float:
