@@ -31,10 +31,10 @@ from slowwave.store.tables import few_collections
 
 # How much memory a night takes, from the number of rows.
 #
-# ``slowwave night`` over 10,000 and 40,000 generated entities, each with three relationships, a memory and a fact, peaked at 635 and 1,202 MB
-# (resident, commit 6c5b7cec): 446 MB and 18.9 kB for each entity with its rows. How these 18.9 kB divide among the tables was not measured; it
-# follows the size of their rows. Tiles do not lower the peak of the process that plans (``make bench-tiles``). One that searches tiles takes
-# less, so it is not estimated.
+# ``slowwave night`` over 10,000 and 40,000 generated entities, each with three relationships, a memory and a fact, peaked at 635 and
+# 1,202 MB (resident, commit 6c5b7cec): 446 MB and 18.9 kB for each entity with its rows. How these 18.9 kB divide among the tables was
+# not measured; it follows the size of their rows. Tiles do not lower the peak of the process that plans (``make bench-tiles``). One that
+# searches tiles takes less, so it is not estimated.
 
 _GIB: Final = 1 << 30
 _BASE: Final = 446e6
