@@ -96,7 +96,8 @@ def tiled_night_job(layout: Layout = DEFAULT, executor: dg.ExecutorDefinition | 
     Tables and results of the search are files of the snapshot; the steps pass only their names to each other.
     """
 
-    @dg.op(config_schema=TILES_CONFIG, out={"night": dg.Out(dict), "tiles": dg.DynamicOut(list, is_required=False)})
+    # An output with `is_required=False` that yields no tile would skip the last step: a small namespace would have no night.
+    @dg.op(config_schema=TILES_CONFIG, out={"night": dg.Out(dict), "tiles": dg.DynamicOut(list)})
     def divide_candidate_search(
         context: dg.OpExecutionContext, store: dg.ResourceParam[Store]
     ) -> Iterator[dg.Output[Any] | dg.DynamicOutput[Any]]:
