@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.errors import NightFailed, Refused
+from slowwave.errors import DreamLockUnavailable, NightFailed, Refused
 from slowwave.night import tiles
-from slowwave.night.night import run_night
+from slowwave.night.night import Tiles, divide_search, run_night
+from slowwave.night.runs import begin, crash
 from slowwave.night.tiles import count_rows, needed_bytes
 from slowwave.snapshots.files import database_base
+from slowwave.snapshots.tiles import search_tile
 from slowwave.store import server
 from slowwave.store.connect import Store
 from tests.clusters import cloned
@@ -63,6 +65,28 @@ def test_night_over_the_memory_of_a_worker_is_refused_before_it_begins(
         hash_of(huge)
     with huge.connect("reader") as connection:
         assert connection.execute("SELECT count(*) FROM night.runs").fetchone() == before
+
+
+def searched(store: Store) -> Tiles:
+    """The tiles of a new snapshot, all of them searched."""
+    divided = divide_search(store, NAME, 2)
+    for tile in divided.tiles:
+        search_tile(tile)
+    return divided
+
+
+def test_two_divisions_of_one_night_make_one_plan(huge: Store) -> None:
+    """The later one is refused while the namespace is held, and skipped once it had its night; a new division has one again."""
+    first, second = searched(huge), searched(huge)
+    held = begin(huge, NAME)
+    with pytest.raises(DreamLockUnavailable, match=NAME):
+        run_night(huge, NAME, force=True, tiles=second)
+    crash(huge, held, RuntimeError("The test ended it."))
+    assert run_night(huge, NAME, force=True, tiles=first).plan
+    late = run_night(huge, NAME, force=True, tiles=second)
+    assert late.plan is None
+    assert "after the snapshot of these tiles" in late.skipped
+    assert run_night(huge, NAME, force=True, tiles=searched(huge)).plan
 
 
 def end_at_once(*_: object) -> None:
