@@ -18,6 +18,7 @@ from slowwave.snapshots.files import database_base
 from slowwave.snapshots.tiles import search_tile
 from slowwave.store import server
 from slowwave.store.connect import Store
+from tests.buckets import another_machine, serve_s3, use_bucket
 from tests.clusters import cloned
 from tests.huge import NAME, NOW, load_huge
 
@@ -65,6 +66,32 @@ def test_night_over_the_memory_of_a_worker_is_refused_before_it_begins(
         hash_of(huge)
     with huge.connect("reader") as connection:
         assert connection.execute("SELECT count(*) FROM night.runs").fetchone() == before
+
+
+def test_tiles_in_a_bucket_are_searched_and_joined_by_other_machines(
+    huge: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each worker has an empty cache; the plan is that of one process, and no object of a tile stays."""
+    alone = hash_of(huge)
+    monkeypatch.setattr("slowwave.snapshots.tiles._LEAST", 0)
+    with serve_s3() as address, use_bucket(address, tmp_path, monkeypatch) as bucket:
+        divided = divide_search(huge, NAME, 2, ops=SEARCHING)
+        assert len(divided.tiles) >= 2
+        for number, tile in enumerate(divided.tiles):
+            cache = another_machine(tmp_path, monkeypatch, f"worker {number % 2}")
+            search_tile(tile)
+            assert list(cache.iterdir())
+        results = [name for name in bucket.names() if name.endswith(".npz")]
+        assert len(results) == len(divided.tiles)
+        another_machine(tmp_path, monkeypatch, "planner")
+        monkeypatch.setattr("slowwave.snapshots.tiles.in_threads", refuse_to_search)
+        assert hash_of(huge, tiles=divided) == alone
+        assert bucket.names()
+        assert not [name for name in bucket.names() if "/tiles/" in name]
+
+
+def refuse_to_search(*_: object, **__: object) -> None:
+    raise AssertionError("The planner searched again.")
 
 
 def searched(store: Store) -> Tiles:
