@@ -51,6 +51,7 @@ def use_bucket(server: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ge
     ):
         monkeypatch.setenv(name, value)
     another_machine(folder, monkeypatch, "first")
+    fsspec.get_filesystem_class("s3").clear_instance_cache()  # instances keep the address of another test's server
     files = fsspec.filesystem("s3", skip_instance_cache=True, use_listings_cache=False)
     files.mkdir("memory-snapshots")
     yield Bucket(files)
