@@ -26,7 +26,7 @@ CHECK = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright &&
 # Workers, and the programs that tests start, would each compile the tests and the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo up test test-fast test-deep test-scale test-stores check bench bench-before bench-grouped bench-snapshots bench-tiles bench-matching bench-pairs bench-graphs bench-mutants bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-model bench-maintenance bench-review bench-agents bench-stores chromium lock screenshots docs site dist clean
+.PHONY: demo up test test-fast test-deep test-scale test-stores check bench bench-before bench-grouped bench-snapshots bench-tiles bench-bloat bench-matching bench-pairs bench-graphs bench-mutants bench-memory bench-night bench-search bench-reminders bench-speakers bench-screening bench-dates bench-answers bench-decisions bench-model bench-maintenance bench-review bench-agents bench-stores chromium lock screenshots docs site dist clean
 
 demo: $(VENV)/.installed ## load the demo, run a night for each of its namespaces, print what was found; VERBOSE=1 prints all that they say
 	@$(BIN)/slowwave dev --prepare || true
@@ -83,6 +83,9 @@ bench-snapshots: $(VENV)/.installed-dev ## a night with snapshots on S3 beside o
 
 bench-tiles: $(VENV)/.installed-dev ## the candidate search of a huge namespace in one process and in tiles; WRITE=1 writes the tables
 	$(BIN)/python -m benchmarks.tiles $(if $(WRITE),--write)
+
+bench-bloat: $(VENV)/.installed ## dead rows of each table after nights without autovacuum, and after a VACUUM; NIGHTS=number, by default 100
+	$(BIN)/python -m benchmarks.bloat $(NIGHTS)
 
 bench-matching: $(VENV)/.installed ## how good the merges are; DIR=folder adds labelled sets
 	$(BIN)/python -m benchmarks.matching $(DIR)

@@ -1,12 +1,13 @@
-"""A PgBouncer in transaction mode before a server of ours."""
+"""A PgBouncer with the settings of ``deploy/pgbouncer.ini`` before a server of ours."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -15,37 +16,41 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 
 from slowwave.store import server
-from tests.clusters import fast_folder
+from slowwave.store.logins import LOGINS
+from tests.clusters import administrator, fast_folder
 from tests.waiting import until
 
 PGBOUNCER: Final = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 ABSENT: Final = "pgbouncer is not installed: apt-get install pgbouncer"
 
-_CONFIGURATION: Final = """
+_SHIPPED: Final = Path(__file__).parents[1] / "deploy" / "pgbouncer.ini"
+_VERIFIERS: Final = re.findall(r"^; +(SELECT .*)$", _SHIPPED.read_text(), re.MULTILINE)
+_OVERRIDES: Final = """
 [databases]
 * = host={host} port={port}
-[pgbouncer]
+%include {shipped}
 listen_addr = 127.0.0.1
 listen_port = {own}
-unix_socket_dir =
-auth_type = trust
 auth_file = {folder}/users
-pool_mode = transaction
 default_pool_size = {size}
-query_wait_timeout = 60
-admin_users = {admin}
 """
+"""Addresses and the size of the pool; all other settings are shipped. A second section ``[pgbouncer]`` would reset them."""
 
 
 @contextmanager
-def pooled(postgres: server.Server, folder: Path, logins: Mapping[str, str], size: int) -> Iterator[int]:
-    """The port of a PgBouncer that lets each of ``logins`` (name → password) have ``size`` connections of the server at once."""
+def pooled(postgres: server.Server, folder: Path, size: int) -> Iterator[int]:
+    """The port of a PgBouncer that lets each of ``LOGINS`` have ``size`` connections of the server at once."""
     assert PGBOUNCER
     with fast_folder(folder) as home:
         own = _free_port()
-        (home / "users").write_text("".join(f'"{name}" "{password}"\n' for name, password in logins.items()))
-        text = _CONFIGURATION.format(
-            host=postgres.host, port=postgres.port, own=own, folder=home, size=size, admin=next(iter(logins))
+        (verifiers,) = _VERIFIERS
+        ours = ", ".join(f"'{login}'" for login in LOGINS.values())
+        query = verifiers.replace("'memory_owner', 'memory_writer'", ours)
+        found = administrator(postgres).execute(query.encode()).fetchall()
+        assert len(found) == len(LOGINS)
+        (home / "users").write_text("".join(f"{line}\n" for (line,) in found))
+        text = _OVERRIDES.format(
+            shipped=_SHIPPED, host=postgres.host, port=postgres.port, own=own, folder=home, size=size
         )
         (home / "pgbouncer.ini").write_text(text)
         user = ("-u", "nobody") if os.geteuid() == 0 else ()

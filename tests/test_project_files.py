@@ -227,12 +227,13 @@ def test_services_get_the_addresses_that_they_need_and_no_others() -> None:
     assert all(variable[1] in service["environment"] for service in OURS.values())
     stores = {name for name, service in OURS.items() if "SLOWWAVE_DATABASE_URL" in service["environment"]}
     assert stores == {"migrate", "code", "serve", "review"}
-    asked = set(re.findall(r"\$\{(\w+)", (ROOT / "compose.yaml").read_text()))
+    files = [ROOT / "compose.yaml", *(ROOT / "deploy" / "celery").glob("*compose.yaml")]
+    asked = {name for path in files for name in re.findall(r"\$\{(\w+)", path.read_text())}
     assert asked == set(re.findall(r"^(\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
 
 
 def test_compose_file_of_celery_starts_what_the_script_starts() -> None:
-    """Its services add to those of compose.yaml, its secrets are in the example, and both workers have the same options."""
+    """Its services add to those of compose.yaml, its broker asks for a password, and both workers have the same options."""
     celery = ROOT / "deploy" / "celery"
     services = yaml.safe_load((celery / "compose.yaml").read_text())["services"]
     assert services.keys() - COMPOSE["services"].keys() == {"broker", "worker"}
@@ -240,8 +241,8 @@ def test_compose_file_of_celery_starts_what_the_script_starts() -> None:
     launcher = settings["run_launcher"]["config"]
     wanted = {launcher["broker"]["env"], launcher["backend"]["env"]}
     assert all(wanted <= service["environment"].keys() for name, service in services.items() if name != "broker")
-    asked = set(re.findall(r"\$\{(\w+)", (celery / "compose.yaml").read_text()))
-    assert asked <= set(re.findall(r"^(\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    command = services["broker"]["command"]
+    assert command[command.index("--requirepass") + 1] == "${BROKER_PASSWORD}"
     (script,) = re.findall(r"exec celery (.*?);;", (celery / "start.sh").read_text(), re.DOTALL)
     options = {option.partition("=")[0] for option in services["worker"]["command"]} - {
         "celery",
@@ -250,6 +251,23 @@ def test_compose_file_of_celery_starts_what_the_script_starts() -> None:
         "--queues",
     }
     assert options == set(re.findall(r"--[a-z-]+", script))
+
+
+def test_workers_on_other_machines_reach_what_the_first_one_publishes() -> None:
+    """Each host in a worker's addresses is the first machine, which publishes that port there and nowhere else."""
+    celery = ROOT / "deploy" / "celery"
+    services = yaml.safe_load((celery / "compose.yaml").read_text())["services"]
+    added = yaml.safe_load((celery / "workers.compose.yaml").read_text())["services"]
+    addresses = re.findall(r"(\w+)://\S*?@([^/\s:]+)", "\n".join(map(str, services["worker"]["environment"].values())))
+    ports = {host: 6379 if scheme == "redis" else 5432 for scheme, host in addresses}
+    assert len(addresses) >= 4
+    assert {entry.partition(":")[0] for entry in added["worker"]["extra_hosts"]} == ports.keys()
+    assert added.keys() == {"worker", *ports}
+    for host, port in ports.items():
+        (published,) = added[host]["ports"]
+        assert re.sub(r":\?[^}]*", "", published) == f"${{FIRST_MACHINE}}:{port}:{port}"
+    for name, service in (COMPOSE["services"] | services).items():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
 
 
 def test_image_has_the_extras_of_its_services() -> None:

@@ -4,6 +4,7 @@ Which work is due belongs to the library. A job here calls it for one namespace 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import dagster as dg
@@ -96,7 +97,8 @@ def tiled_night_job(layout: Layout = DEFAULT, executor: dg.ExecutorDefinition | 
     Tables and results of the search are files of the snapshot; the steps pass only their names to each other.
     """
 
-    @dg.op(config_schema=TILES_CONFIG, out={"night": dg.Out(dict), "tiles": dg.DynamicOut(list, is_required=False)})
+    # An output with `is_required=False` that yields no tile would skip the last step: a small namespace would have no night.
+    @dg.op(config_schema=TILES_CONFIG, out={"night": dg.Out(dict), "tiles": dg.DynamicOut(list)})
     def divide_candidate_search(
         context: dg.OpExecutionContext, store: dg.ResourceParam[Store]
     ) -> Iterator[dg.Output[Any] | dg.DynamicOutput[Any]]:
@@ -109,7 +111,8 @@ def tiled_night_job(layout: Layout = DEFAULT, executor: dg.ExecutorDefinition | 
             divided = divide_search(store, name, config["tiles"], ops=operations or None)
         for tile in divided.tiles:
             yield dg.DynamicOutput(list(tile), f"{tile.search[:8]}_{tile.number}", "tiles")
-        yield dg.Output({"namespace": name, "operations": operations, "snapshot_id": divided.snapshot_id}, "night")
+        night = {"namespace": name, "operations": operations, "snapshot_id": divided.snapshot_id}
+        yield dg.Output({**night, "taken_at": divided.taken_at.isoformat()}, "night")
 
     @dg.op
     def search_tile(context: dg.OpExecutionContext, tile: list[Any]) -> list[Any]:
@@ -128,7 +131,8 @@ def tiled_night_job(layout: Layout = DEFAULT, executor: dg.ExecutorDefinition | 
         from slowwave.night.night import Tiles
         from slowwave.snapshots.tiles import Tile
 
-        searched = Tiles(night["snapshot_id"], [Tile(*tile) for tile in tiles])
+        taken_at = datetime.fromisoformat(night["taken_at"])
+        searched = Tiles(night["snapshot_id"], taken_at, [Tile(*tile) for tile in tiles])
         operations = night["operations"] or None
         yield from planned_nights(
             *(context, store, layout, [night["namespace"]]), ops=operations, force=True, tiles=searched

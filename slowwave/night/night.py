@@ -296,9 +296,10 @@ class NightContext:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The tiles of a night's candidate search, which other processes search, and the snapshot that they read."""
+    """The tiles of a night's candidate search, which other processes search, and the snapshot that they read, with its instant."""
 
     snapshot_id: str
+    taken_at: datetime
     tiles: Sequence[Tile]
 
 
@@ -350,7 +351,7 @@ def run_night(
     ``config`` are settings of this plan alone, over those of the namespace (``with_config``). ``since`` is the instant for which a schedule
     asked for the night: a namespace that had such a night since then is skipped, even with the weekly operations.
     The candidate search is divided over ``jobs`` processes; the plan is the same. ``tiles`` were searched before, over a snapshot that the
-    night then plans on.
+    night then plans on. A namespace that had its night after that snapshot is skipped, as the night of other tiles may have been faster.
 
     Raises ``Refused`` if the namespace is too large for ``worker_memory_gib``, ``DreamDisabledError`` if nights are off in it,
     ``DreamLockUnavailable`` while another run holds it, and ``DreamCancelled`` if a person cancelled this run.
@@ -373,6 +374,8 @@ def run_night(
         return Night(namespace, skipped=same.why, removed_store=same.removed)
     if since and whole and (had := night_since(store, namespace, since, weekly=with_weekly)):
         return Night(namespace, skipped=f"it had its night of this schedule at {had:%Y-%m-%d %H:%M} UTC")
+    if tiles and whole and (had := night_since(store, namespace, tiles.taken_at, weekly=with_weekly)):
+        return Night(namespace, skipped=f"it had a night at {had:%Y-%m-%d %H:%M} UTC, after the snapshot of these tiles")
     if context.snapshot is None:
         refuse_too_large(store, namespace)
     if request:
@@ -502,7 +505,8 @@ def divide_search(store: Store, namespace: str, count: int, *, ops: str | Collec
     snapshot = snapshot_of_night(store, namespace)
     settings = check_settings(snapshot.settings)
     names = weekly(settings) if ops == WEEKLY else named(ops, OPERATIONS)
-    return Tiles(snapshot.snapshot_id, save_searches(_location(store, snapshot), snapshot.settings, names, count))
+    found = save_searches(_location(store, snapshot), snapshot.settings, names, count)
+    return Tiles(snapshot.snapshot_id, snapshot.taken_at, found)
 
 
 def _expiry(store: Store, namespace: str, exported: Snapshot | None) -> int:

@@ -199,3 +199,27 @@ def test_an_unreachable_store_is_a_reason_to_skip() -> None:
     assert isinstance(skipped, dg.SkipReason)
     assert "does not answer" in (skipped.skip_message or "")
     assert "hunter2" not in (skipped.skip_message or "")
+
+
+def test_a_namespace_with_long_hours_has_the_nights_of_its_tiled_job_alone(store: Store) -> None:
+    """As docs/scale.md says: `gate_min_hours` holds back every scheduled night, weekly ones included, and not `tiled_night_job`."""
+    world = new_world(store)
+    config = {"ops": {"divide_candidate_search": {"config": {"namespace": world.slug}}}}
+    with project(store, world.slug) as night:
+        assert night.run("tiled_night_job", run_config=config).success
+        assert night.value("SELECT count(*) FROM night.plans") == 1, "without a single tile as well"
+        with store.connect("owner") as owner:
+            owner.execute("UPDATE memory.namespaces SET settings = settings || '{\"gate_min_new_records\": 0}'")
+        behind_triggers(store, "UPDATE night.runs SET started_at = started_at - interval '60 days'")
+        for when in (NIGHT, SUNDAY):
+            requests = night.tick(when)
+            assert isinstance(requests, list)
+            assert namespaces_of(requests) == [[world.slug]]
+        with store.connect("owner") as owner:
+            owner.execute("UPDATE memory.namespaces SET settings = settings || '{\"gate_min_hours\": 87600}'")
+        for when in (NIGHT, SUNDAY):
+            skipped = night.tick(when)
+            assert isinstance(skipped, dg.SkipReason)
+            assert f"too_soon: {world.slug} had a night" in (skipped.skip_message or "")
+        assert night.run("tiled_night_job", run_config=config).success
+        assert night.value("SELECT count(*) FROM night.plans") == 2

@@ -94,6 +94,7 @@ def test_every_pod_has_the_image_limits_no_rights_and_secrets_by_reference() -> 
         assert container["securityContext"] == CODE["securityContext"]
         assert spec["securityContext"] == CODE["podSecurityContext"]
         assert spec["securityContext"]["runAsUser"] == uid
+        assert spec["imagePullSecrets"] == VALUES["imagePullSecrets"]
 
 
 def test_only_the_entrance_of_approvers_leads_to_the_webserver_that_writes() -> None:
@@ -147,6 +148,7 @@ def launched(monkeypatch: pytest.MonkeyPatch, home: Path, tags: dict[str, Any]) 
     )
     context = {
         "image_pull_policy": CODE["image"]["pullPolicy"],
+        "image_pull_secrets": VALUES["dagster-user-deployments"]["imagePullSecrets"],
         "env_secrets": [one["name"] for one in CODE["envSecrets"]],
         "env": CODE["env"],
         "resources": CODE["resources"],
@@ -193,6 +195,7 @@ def test_a_run_gets_its_secrets_by_reference_and_the_resources_of_its_tags(
         assert "SLOWWAVE_SNAPSHOTS" in {one["name"] for one in container["env"]}
         assert container["securityContext"] == CODE["securityContext"]
         assert pod["spec"]["securityContext"] == CODE["podSecurityContext"]
+        assert pod["spec"]["imagePullSecrets"] == VALUES["imagePullSecrets"]
         assert container["image"] == f"{CODE['image']['repository']}:{CODE['image']['tag']}"
         (policy,) = (one for one in MANIFESTS.values() if one["metadata"]["name"] == "runs")
         assert policy["spec"]["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()

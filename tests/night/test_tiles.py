@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.errors import NightFailed, Refused
+from slowwave.errors import DreamLockUnavailable, NightFailed, Refused
 from slowwave.night import tiles
-from slowwave.night.night import run_night
+from slowwave.night.night import Tiles, divide_search, run_night
+from slowwave.night.runs import begin, crash
 from slowwave.night.tiles import count_rows, needed_bytes
 from slowwave.snapshots.files import database_base
+from slowwave.snapshots.tiles import search_tile
 from slowwave.store import server
 from slowwave.store.connect import Store
+from tests.buckets import another_machine, serve_s3, use_bucket
 from tests.clusters import cloned
 from tests.huge import NAME, NOW, load_huge
 
@@ -63,6 +66,54 @@ def test_night_over_the_memory_of_a_worker_is_refused_before_it_begins(
         hash_of(huge)
     with huge.connect("reader") as connection:
         assert connection.execute("SELECT count(*) FROM night.runs").fetchone() == before
+
+
+def test_tiles_in_a_bucket_are_searched_and_joined_by_other_machines(
+    huge: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each worker has an empty cache; the plan is that of one process, and no object of a tile stays."""
+    alone = hash_of(huge)
+    monkeypatch.setattr("slowwave.snapshots.tiles._LEAST", 0)
+    with serve_s3() as address, use_bucket(address, tmp_path, monkeypatch) as bucket:
+        divided = divide_search(huge, NAME, 2, ops=SEARCHING)
+        assert len(divided.tiles) >= 2
+        for number, tile in enumerate(divided.tiles):
+            cache = another_machine(tmp_path, monkeypatch, f"worker {number % 2}")
+            search_tile(tile)
+            assert list(cache.iterdir())
+        results = [name for name in bucket.names() if name.endswith(".npz")]
+        assert len(results) == len(divided.tiles)
+        another_machine(tmp_path, monkeypatch, "planner")
+        monkeypatch.setattr("slowwave.snapshots.tiles.in_threads", refuse_to_search)
+        assert hash_of(huge, tiles=divided) == alone
+        assert bucket.names()
+        assert not [name for name in bucket.names() if "/tiles/" in name]
+
+
+def refuse_to_search(*_: object, **__: object) -> None:
+    raise AssertionError("The planner searched again.")
+
+
+def searched(store: Store) -> Tiles:
+    """The tiles of a new snapshot, all of them searched."""
+    divided = divide_search(store, NAME, 2)
+    for tile in divided.tiles:
+        search_tile(tile)
+    return divided
+
+
+def test_two_divisions_of_one_night_make_one_plan(huge: Store) -> None:
+    """The later one is refused while the namespace is held, and skipped once it had its night; a new division has one again."""
+    first, second = searched(huge), searched(huge)
+    held = begin(huge, NAME)
+    with pytest.raises(DreamLockUnavailable, match=NAME):
+        run_night(huge, NAME, force=True, tiles=second)
+    crash(huge, held, RuntimeError("The test ended it."))
+    assert run_night(huge, NAME, force=True, tiles=first).plan
+    late = run_night(huge, NAME, force=True, tiles=second)
+    assert late.plan is None
+    assert "after the snapshot of these tiles" in late.skipped
+    assert run_night(huge, NAME, force=True, tiles=searched(huge)).plan
 
 
 def end_at_once(*_: object) -> None:

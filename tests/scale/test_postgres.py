@@ -27,7 +27,7 @@ from slowwave.snapshots import export
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store import server
 from slowwave.store.connect import Store
-from slowwave.store.logins import LOGINS, Session, close_idle, passwords
+from slowwave.store.logins import Session, close_idle
 from slowwave.store.server import create_database
 from tests.clusters import cloned, dropped, fast_folder
 from tests.dreamers import forgetful
@@ -57,12 +57,10 @@ SAID: Final = {
 @pytest.fixture
 def behind(postgres: server.Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """An empty database behind a PgBouncer, reached by one address; nothing is migrated."""
-    keys = passwords(postgres.home / "logins.json")
     create_database(postgres.url, "behind_a_pooler")
     try:
         direct = Store.embedded_in(postgres.url("behind_a_pooler"), postgres.home)
-        logins = {LOGINS[name]: keys[name] for name in LOGINS}
-        with pooled(postgres, tmp_path_factory.mktemp("pgbouncer"), logins, SIZE) as port:
+        with pooled(postgres, tmp_path_factory.mktemp("pgbouncer"), SIZE) as port:
             yield Store(
                 through(direct.owner, port), {role: through(address, port) for role, address in direct.logins.items()}
             )

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import fsspec
 import numpy as np
 import pytest
 
@@ -23,6 +20,7 @@ from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.files import base_path, let_go, load_snapshot, remove_snapshot, save_snapshot
 from slowwave.snapshots.snapshot import Snapshot, Vectors
 from slowwave.store.connect import Store
+from tests.buckets import Bucket, another_machine, serve_s3, use_bucket
 from tests.dreamers import forgetful
 from tests.memories import ask
 from tests.nights import new_world
@@ -125,56 +123,16 @@ def test_a_location_is_not_believed(tmp_path: Path, location: str, namespace: st
     assert sorted(tmp_path.rglob("*")) == before
 
 
-class Bucket:
-    """An S3 server of this test and the address of a bucket in it."""
-
-    base = "s3://memory-snapshots/nights"
-
-    def __init__(self, files: Any) -> None:
-        self.files = files
-
-    def names(self) -> list[str]:
-        """Return the paths of all objects."""
-        return [str(path) for path in self.files.find("memory-snapshots")]
-
-
 @pytest.fixture(scope="module")
 def s3_server() -> Iterator[str]:
-    """Run an S3 server in this process; yield its address."""
-    pytest.importorskip("s3fs")
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with serve_s3() as address:
+        yield address
 
 
 @pytest.fixture
 def bucket(s3_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    """Set the login in the environment alone, an empty bucket, and a cache of this test."""
-    for name, value in (
-        ("AWS_ACCESS_KEY_ID", "night"),
-        ("AWS_SECRET_ACCESS_KEY", "a secret that nothing prints"),
-        ("AWS_DEFAULT_REGION", "us-east-1"),
-        ("AWS_ENDPOINT_URL", s3_server),
-        ("SLOWWAVE_SNAPSHOTS", Bucket.base),
-    ):
-        monkeypatch.setenv(name, value)
-    another_machine(tmp_path, monkeypatch, "first")
-    files = fsspec.filesystem("s3", skip_instance_cache=True, use_listings_cache=False)
-    files.mkdir("memory-snapshots")
-    yield Bucket(files)
-    files.rm("memory-snapshots", recursive=True)
-
-
-def another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> Path:
-    """Use the cache of another worker, which is empty at first; return its folder."""
-    folder = tmp_path / name
-    folder.mkdir(exist_ok=True)
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder / f"slowwave-cache-{os.getuid()}"
+    with use_bucket(s3_server, tmp_path, monkeypatch) as made:
+        yield made
 
 
 def saved(store: Store, base: str = Bucket.base) -> tuple[Snapshot, str, str]:

@@ -15,7 +15,7 @@ from slowwave.store import server
 from slowwave.store.claims import open_plan_run
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
-from slowwave.store.logins import LOGINS, ROLES, close_idle, passwords
+from slowwave.store.logins import ROLES, close_idle
 from slowwave.store.runs import beating
 from slowwave.wiki.corpus.sync import one_sync
 from tests.clusters import cloned, run
@@ -33,9 +33,7 @@ CLEAN = (True, "0", "0", 0, 0, 0, 0)
 
 @pytest.fixture(scope="session")
 def pooler(postgres: server.Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    keys = passwords(postgres.home / "logins.json")
-    logins = {LOGINS[name]: keys[name] for name in LOGINS}
-    with pooled(postgres, tmp_path_factory.mktemp("pgbouncer"), logins, 2) as port:
+    with pooled(postgres, tmp_path_factory.mktemp("pgbouncer"), 2) as port:
         yield port
 
 
