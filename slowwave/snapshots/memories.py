@@ -31,6 +31,12 @@ def _active(snapshot: Snapshot) -> pa.Table:
     return live.append_column("text", version_texts(snapshot, live["current_version_id"]))
 
 
+def quarantined_texts(snapshot: Snapshot) -> pa.ChunkedArray:
+    """Return the texts (n,) of the quarantined memories, ``large_string``."""
+    live = snapshot.live("memories")
+    return version_texts(snapshot, live.filter(pc.equal(live["state"], "quarantined"))["current_version_id"])
+
+
 def version_texts(snapshot: Snapshot, versions: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the texts (n,) of memory versions by their ids (n,), empty for a missing version."""
     table = snapshot.table("memory_versions")

@@ -55,7 +55,15 @@ CASES: Final = {
         {0: "conflict", 1: "conflict"},
     ),
     "a reminder is no negation": Case(
-        ("Oil the gate hinges every spring.", "Do not forget to oil the gate hinges every spring."), {}
+        ("Oil the gate hinges every spring.", "Do not forget to oil the gate hinges every spring."),
+        {0: "same", 1: "same"},
+    ),
+    "a phrase in another place, in Chinese": Case(
+        (
+            "\u6c34\u7ad9\u7684\u95e8\u7531\u6797\u8273\u6bcf\u5468\u6e05\u6d01\u3002",
+            "\u6c34\u7ad9\u7684\u95e8\u6bcf\u5468\u7531\u6797\u8273\u6e05\u6d01\u3002",
+        ),
+        {0: "same", 1: "same"},
     ),
     "an assignment that moved on": Case(
         ("Tove is assigned to the harbour survey.", "Tove has been reassigned to the quarry survey."),
@@ -83,6 +91,10 @@ CASES: Final = {
             "The manual uses AKIAIOSFODNN7EXAMPLE as a sample key.",
         ),
         {0: "screened"},
+    ),
+    "a part of a known secret": Case(
+        ("export PANTRY_TOKEN=Zk3vQ9xT7mW2rB8nL5cY1dHs", "The pantry token begins with Zk3vQ9xT and ends with 1dHs."),
+        {0: "screened", 1: "screened"},
     ),
     "hidden characters": Case(
         ("The parcel comes on Tuesday.\U000e0053\U000e0065\U000e006e\U000e0064\u200b\u200b bye", "The parcel is blue."),
