@@ -38,6 +38,8 @@ _SHORT: Final = 8  # words of a sentence that is one clause
 _KNOWN: Final = 4  # letters from which on the lexicon has common words
 _MOST_VALUES: Final = 4  # names and figures of a clause
 _LARGEST_WORDS: Final = 3  # words of content of a value that is neither a name nor a figure
+_ROOT: Final = 5  # letters that words of one family share
+_SUFFIX: Final = 2  # letters that each may have beside them
 _LEFT: Final = 2  # words of content that one clause may have beside the value and what both share
 
 _TOKEN: Final = re.compile(
@@ -294,7 +296,9 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
         return None
     over = not _ENDING.isdisjoint(words) and _OVER.search(stated) is not None
     if not over and not (NEGATIONS.isdisjoint(words) and DENIALS.isdisjoint(words)):
-        return None
+        if not corrects or NEGATIONS.isdisjoint(words):
+            return None
+        over = True  # "Correction: the allergy is not Bela's"
     if _EXAMPLE.search(stated):
         return None
     inner = not sentence.startswith(clause[:_SHORT])
@@ -396,6 +400,8 @@ def _parts(
             elif joins and tuple(words[n - 2 : n]) in _STARTED and values and values[0].link == "subject":
                 link, content, plain = "for", [*content, _WORK], [*plain, "work"]
             nearest = content[-1] if content else ""
+            if link == "is" and end == len(words) and words[end - 1].endswith(("'s", "’s")):
+                words = [*words[: end - 1], words[end - 1][:-2]]  # "is not Ada's"
             values.append(Slot(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
             n, link, since = end, "", 0
             continue
@@ -662,8 +668,9 @@ def withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | No
         return None
     if _apart(later, earlier) != []:
         return None
-    missing = _left(later, earlier)
-    both = frozenset(later.content) & (earlier.words | earlier.context)
+    kin = {word for word in later.content if any(_are_kin(word, other) for other in earlier.content)}
+    missing = _left(later, earlier) - kin
+    both = frozenset(later.content) & (earlier.words | earlier.context | kin)
     names = frozenset(word for value in later.slots for word in value.words)
     known = sum(not earlier.words.isdisjoint(value.words) for value in later.slots)
     may_miss = 1 if known + len(both) > 2 or known > 1 else 0
@@ -674,3 +681,9 @@ def withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | No
         if _is_current(earlier) and not is_open(later.text)
         else None
     )
+
+
+def _are_kin(one: str, other: str) -> bool:
+    """Return whether two stems differ only in their last letters: "allergy", "allergic"."""
+    root = max(len(one), len(other)) - _SUFFIX
+    return root >= _ROOT and one[:root] == other[:root]

@@ -54,6 +54,8 @@ def test_another_value_in_a_clause_of_a_turn_is_aligned(earlier: str, later: str
         ("Ida works for Reed Systems.", "Ida no longer works for Reed Systems."),
         ("Ida tel 555 0178", "The number 555 0178 of Ida is out of service."),
         ("I eat vegan. Can you suggest a dinner?", "I no longer eat vegan."),
+        ("Runa is allergic to walnuts.", "Correction: the walnut allergy is not Runa's."),
+        ("Ada Lind plays the violin.", "Sorry, that was wrong. Ada Lind does not play the violin."),
     ],
 )
 def test_a_withdrawn_value_is_aligned_with_the_clause_that_states_it(earlier: str, later: str) -> None:
@@ -155,6 +157,9 @@ ANOTHERS = [
         *OTHERS,
         *PLANS,
         *OTHER_RELATIONS,
+        ("Runa is allergic to walnuts.", "The walnut allergy is not Runa's."),
+        ("Runa is allergic to walnuts.", "Correction: the walnut allergy is not Tove's."),
+        ("Ada Lind lives in Oslo.", "Correction: Ada Lind does not live in Bergen."),
     ],
 )
 def test_clauses_that_may_both_be_true_are_not_aligned(earlier: str, later: str) -> None:

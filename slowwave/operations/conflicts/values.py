@@ -153,7 +153,7 @@ def _comparable(rows: StatementRows) -> Ints:
     stems: dict[str, str] = {}
     for n, (text, scope) in enumerate(zip(rows.texts("text", every), rows.texts("scope", every), strict=True)):
         for clause in _ROUGH.split(text.lower()):
-            words = WORDS.findall(clause)
+            words = [word.removesuffix("'s").removesuffix("’s") for word in WORDS.findall(clause)]
             content = [stems.get(w) or stems.setdefault(w, stem_of(w)) for w in words if w not in GRAMMAR]
             found = {*content, *(SAME_VERBS[word] for word in content if word in SAME_VERBS)}
             found.update(f"^{word}" for word in content[:1])
