@@ -82,6 +82,10 @@ WEIGHTS: Final = frozenset(("success", "decay_rate", "decay_function"))
 """Attributes that weigh a memory (``slowwave.operations.scoring``) and state nothing about the world."""
 
 
+CHARACTER_LIMIT: Final = "character_limit"
+"""Attribute of a memory that is always in an agent's context: how many of its characters are."""
+
+
 def attributes(cell: object) -> dict[str, object]:
     """Return a cell of ``attributes``, JSON text, as a mapping.
 

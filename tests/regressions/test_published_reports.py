@@ -6,9 +6,11 @@ A case says what may become of its rows. ``asked`` or ``ended`` rows are in a qu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
@@ -16,6 +18,7 @@ import pytest
 from slowwave.models.embedder import OfflineEmbedder
 from slowwave.night.night import run_night
 from slowwave.plans.items import Item
+from slowwave.sources.letta import import_letta
 from slowwave.store.connect import Store
 from tests.memories import ago, remember
 from tests.snapshots import uid
@@ -80,6 +83,10 @@ CASES: Final = {
             "Herr Gro\u00df betreut den Kran.",
         ),
         {},
+    ),
+    "a correction that denies": Case(
+        ("Runa is allergic to walnuts.", "Correction: the walnut allergy is not Runa's; a guest spoke of himself."),
+        {0: "conflict", 1: "conflict"},
     ),
     "two devices in one place": Case(
         ("The mail server is a Heron box.", "The mail server is a Stork box."), {0: "conflict", 1: "conflict"}
@@ -204,3 +211,18 @@ def test_night_of_two_addresses_never_joins_them_by_a_third_row(store: Store) ->
     ]
     apart = {("entities", uid("a")), ("entities", uid("c"))}
     assert not any(apart <= item.rows() for item in entity_items(store, rows))
+
+
+def test_night_reports_a_memory_block_beyond_its_limit(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "agent.af"
+    blocks = [
+        {"id": "b1", "label": "persona", "value": "I answer in three lines at most. " * 100, "limit": 2_000},
+        {"id": "b2", "label": "project", "value": "The loom is mended. " * 90, "limit": 2_000},
+    ]
+    agent = {"name": "reports", "id": "agent-1", "messages": [], "block_ids": ["b1", "b2"]}
+    file.write_text(json.dumps({"created_at": "2026-03-01T09:00:00Z", "agents": [agent], "blocks": blocks}))
+    with store.connect("owner") as connection:
+        import_letta(connection, file, embedder=OfflineEmbedder())
+    found = [f for f in run_night(store, "reports", ops=("census",)).reports["census"].findings if "limit" in f.details]
+    assert [(f.details["limit"], f.details["characters"]) for f in found] == [(2_000, 3_299)]
+    assert "persona" in found[0].message
