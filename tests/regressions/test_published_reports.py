@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -15,12 +16,22 @@ from typing import Any, Final, cast
 
 import pytest
 
+from slowwave.errors import ImportRefused, Refused, UndoBlocked
 from slowwave.models.embedder import OfflineEmbedder
+from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
+from slowwave.night.undo import undo_run
 from slowwave.plans.items import Item
+from slowwave.plans.status import read_status
+from slowwave.plans.waiting import waiting_approvals
 from slowwave.sources.letta import import_letta
+from slowwave.sources.tables import import_memories
 from slowwave.store.connect import Store
-from tests.memories import ago, remember
+from slowwave.surfaces.api.plan import forget
+from slowwave.wiki.serving.calls import CALLS
+from slowwave.wiki.serving.tokens import OPEN_SCOPES
+from tests.memories import ago, ask, remember
+from tests.permitting import approve
 from tests.snapshots import uid
 
 OPERATIONS: Final = (
@@ -135,23 +146,23 @@ CASES: Final = {
 }
 
 
-def night_items(store: Store, texts: tuple[str, ...], **columns: Any) -> list[Item]:
+def night_items(store: Store, texts: Sequence[str], *, name: str = "m", **columns: Any) -> list[Item]:
     """Remember the texts with vectors of the static model, and return the items of a night over them."""
-    names = [f"m{n}" for n in range(len(texts))]
+    names = [f"{name}{n}" for n in range(len(texts))]
     vectors = OfflineEmbedder().embed(texts)
     rows = [
         {
-            **{"id": name, "kind": "semantic", "author": "user", "source": "import", "current_version_id": f"{name} v"},
+            **{"id": id_, "kind": "semantic", "author": "user", "source": "import", "current_version_id": f"{id_} v"},
             **{"valid_from": ago(90 - 7 * n), "recorded_at": ago(90 - 7 * n), **columns},
         }
-        for n, name in enumerate(names)
+        for n, id_ in enumerate(names)
     ]
     versions = [
-        {"id": f"{name} v", "memory_id": name, "content": text, "recorded_at": ago(90 - 7 * n)}
-        for n, (name, text) in enumerate(zip(names, texts, strict=True))
+        {"id": f"{id_} v", "memory_id": id_, "content": text, "recorded_at": ago(90 - 7 * n)}
+        for n, (id_, text) in enumerate(zip(names, texts, strict=True))
     ]
-    stored = [{"id": name, "vector": vector.tolist()} for name, vector in zip(names, vectors, strict=True)]
-    remember(store, "reports", memories=rows, memory_versions=versions, memory_vectors=stored)
+    near = [{"id": id_, "vector": vector.tolist()} for id_, vector in zip(names, vectors, strict=True)]
+    remember(store, "reports", memories=rows, memory_versions=versions, memory_vectors=near)
     night = run_night(store, "reports", ops=OPERATIONS, force=True)
     return list(night.plan.items) if night.plan else []
 
@@ -226,3 +237,98 @@ def test_night_reports_a_memory_block_beyond_its_limit(store: Store, tmp_path: P
     found = [f for f in run_night(store, "reports", ops=("census",)).reports["census"].findings if "limit" in f.details]
     assert [(f.details["limit"], f.details["characters"]) for f in found] == [(2_000, 3_299)]
     assert "persona" in found[0].message
+
+
+def stored(store: Store) -> list[str]:
+    """Return the current texts of the memories that recall can find."""
+    rows = ask(
+        store,
+        "SELECT v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id "
+        "WHERE m.invalidated_at IS NULL ORDER BY 1",
+    )
+    return [str(text) for (text,) in rows]
+
+
+def approved(store: Store, plan_hash: str) -> str:
+    return approve(store, "reports", plan_hash, approver="mara", include_review=True, force=True, note="a report").id
+
+
+def test_nights_of_two_owners_leave_the_memories_of_both_and_a_long_text(store: Store) -> None:
+    long = "A long note about the weir. " * 40
+    for owner, texts in (
+        ("ada", ("The spare key is under the step.", long)),
+        ("ivo", ("The spare key is under the step.",)),
+    ):
+        night_items(store, texts, scope=f"user:{owner}", name=owner)
+    night = run_night(store, "reports", force=True)
+    keys = {uid("ada0"), uid("ivo0")}
+    assert night.plan is None or not any(keys <= set(i.mutation.row_ids()) for i in night.plan.items)
+    if night.plan is not None and night.plan.items:
+        apply_approval(store, approved(store, night.plan.plan_hash))
+    assert stored(store) == [long, *["The spare key is under the step."] * 2]
+
+
+@pytest.mark.parametrize("first", ["forgotten", "merged"])
+def test_plan_about_a_forgotten_memory_never_brings_its_text_back(store: Store, first: str) -> None:
+    """A merge that was planned before the memory was deleted is skipped, and the undo of one that was applied restores nothing."""
+    texts = ("Runa sees a chiropractor.", "RUNA sees a chiropractor!", "The weir is mended.")
+    night_items(store, texts)
+    plan = run_night(store, "reports", ops=OPERATIONS, force=True).plan
+    assert plan is not None
+    merging = approved(store, plan.plan_hash)
+    result = apply_approval(store, merging) if first == "merged" else None
+    forgetting = forget("reports", match="chiropractor", reason="Runa asked.", store=store)
+    forgetting.approve("mara", force=True, note="Runa asked.")
+    forgetting.apply()
+    if result is None:
+        result = apply_approval(store, merging)
+        assert (result.counts["applied"], result.counts["skipped_stale"]) == (0, 1)
+    with suppress(UndoBlocked, Refused):
+        undo_run(store, str(result.run_id))
+    assert stored(store) == ["The weir is mended."]
+    assert not ask(store, "SELECT 1 FROM memory.memory_versions WHERE position('chiropractor' IN lower(content)) > 0")
+
+
+def test_import_of_memories_names_the_line_of_a_character_that_no_database_stores(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "memories.jsonl"
+    rows = ["log: start\\u0000end", "half of a pair \\ud83d here", "The weir is mended."]
+    file.write_text("".join(f'{{"text": "{text}"}}\n' for text in rows))
+    with store.connect("owner") as connection:
+        with pytest.raises(ImportRefused, match="line 1"):
+            import_memories(connection, file, embedder=OfflineEmbedder(), namespace="reports")
+        summary = import_memories(connection, file, embedder=OfflineEmbedder(), namespace="reports", on_error="skip")
+    assert [row.line for row in summary.skipped] == [1, 2]
+    assert stored(store) == ["The weir is mended."]
+
+
+def test_item_that_became_stale_is_planned_anew_by_the_next_night(store: Store) -> None:
+    texts = ("The crane is leased.", "THE CRANE IS LEASED!", "The loom is mended.", "THE LOOM IS MENDED!")
+    assert len(night_items(store, texts)) == 2
+    plan = run_night(store, "reports", ops=OPERATIONS, force=True).plan
+    assert plan is not None
+    approval = approved(store, plan.plan_hash)
+    news = (
+        "INSERT INTO memory.memory_versions (id, namespace_id, memory_id, ordinal, content) VALUES (%s, %s, %s, 2, %s)"
+    )
+    ask(store, news, uid("news"), uid("reports"), uid("m1"), "The crane is leased until August.")
+    ask(store, "UPDATE memory.memories SET current_version_id = %s WHERE id = %s", uid("news"), uid("m1"))
+    result = apply_approval(store, approval)
+    assert (result.counts["applied"], result.counts["skipped_stale"]) == (1, 1)
+    assert waiting_approvals(store) == []
+    again = run_night(store, "reports", ops=OPERATIONS, force=True).plan
+    assert again is None or all(i.is_question for i in again.items)
+    assert "The crane is leased until August." in stored(store)
+
+
+def test_pending_plans_are_counted_with_the_age_of_the_oldest(store: Store) -> None:
+    night_items(store, ("The crane is leased.", "THE CRANE IS LEASED!"))
+    status = read_status(store)
+    assert status.plans_waiting == 1
+    assert status.oldest_plan > 0
+
+
+def test_no_call_of_agents_approves_or_applies_with_the_scopes_that_a_token_has_unless_asked() -> None:
+    names = {call.name for call in CALLS.values() if call.scope in OPEN_SCOPES}
+    assert "memory-proposals" in names
+    assert not [name for name in names if any(word in name for word in ("approve", "apply", "reject", "undo"))]
+    assert {call.scope for call in CALLS.values() if "apply" in call.name or "reject" in call.name} == {"approve"}
