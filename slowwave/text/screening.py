@@ -115,12 +115,9 @@ def _parts(texts: prefilter.Texts, known: Iterable[str]) -> Iterator[tuple[int, 
     together = "\n".join(sorted(known))
     begun = {together[n : n + _PART] for n in range(len(together) - _PART + 1)}
     for place in np.flatnonzero(prefilter.found(texts, rf"[A-Za-z0-9]{{{_PART}}}")).tolist():
-        words = [
-            m for m in _PART_WORD.finditer(texts[place].as_py() or "") if m[0][:_PART] in begun or len(m[0]) < _PART
-        ]
-        found = [m for m in words if m[0] in together]
-        if any(len(m[0]) >= _PART for m in found):
-            yield place, [Detection(*m.span(), "secret", _PART_OF, "medium") for m in found]
+        words = list(_PART_WORD.finditer(texts[place].as_py() or ""))
+        if any(m[0][:_PART] in begun and m[0] in together for m in words):
+            yield place, [Detection(*m.span(), "secret", _PART_OF, "medium") for m in words if m[0] in together]
 
 
 def note_plain(texts: prefilter.Texts) -> None:

@@ -11,9 +11,9 @@ The planner proposes one item for each active memory with a secret, an instructi
 An item is decided only on evidence that proves itself: a format with a checksum, a prefix that one issuer uses, hidden characters.
 Everything else may be code, a quotation or a rule that an agent wrote for itself, and is a question. Stray marks, look-alike words and
 instructions that a text only mentions are left alone; so are memories that a person cleared. A word that is a part of the secret of
-another memory, or of one that was quarantined, is a secret as well. Pinned memories are reported. Items name
-rules and positions and quote nothing. It follows nexo's secret guard (3.6), which blocked a whole batch for one secret: here each
-memory has its own item. Cost: linear in the texts.
+another memory, or of one that was quarantined, is a secret as well. Pinned memories are reported. Items name rules and positions and
+quote nothing. It follows nexo's secret guard (3.6), which blocked a whole batch for one secret: here each memory has its own item. Cost:
+linear in the texts.
 """
 
 from __future__ import annotations
