@@ -31,6 +31,12 @@ def _active(snapshot: Snapshot) -> pa.Table:
     return live.append_column("text", version_texts(snapshot, live["current_version_id"]))
 
 
+def quarantined_texts(snapshot: Snapshot) -> pa.ChunkedArray:
+    """Return the texts (n,) of the quarantined memories, ``large_string``."""
+    live = snapshot.live("memories")
+    return version_texts(snapshot, live.filter(pc.equal(live["state"], "quarantined"))["current_version_id"])
+
+
 def version_texts(snapshot: Snapshot, versions: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the texts (n,) of memory versions by their ids (n,), empty for a missing version."""
     table = snapshot.table("memory_versions")
@@ -74,6 +80,10 @@ def english_only(snapshot: Snapshot) -> Snapshot:
 
 WEIGHTS: Final = frozenset(("success", "decay_rate", "decay_function"))
 """Attributes that weigh a memory (``slowwave.operations.scoring``) and state nothing about the world."""
+
+
+CHARACTER_LIMIT: Final = "character_limit"
+"""Attribute of a memory that is always in an agent's context: how many of its characters are."""
 
 
 def attributes(cell: object) -> dict[str, object]:

@@ -17,6 +17,7 @@ import psycopg
 
 from slowwave.errors import ImportRefused
 from slowwave.models.embedder import Embedder
+from slowwave.snapshots.memories import CHARACTER_LIMIT
 from slowwave.sources.loading import Progress
 from slowwave.sources.pipeline import ImportSummary, write_turns
 from slowwave.sources.rows import (
@@ -149,7 +150,7 @@ class _Row:
             title="Memory blocks",
             kind="semantic",
             subject=label,
-            attributes=_origin(row),
+            attributes={**_origin(row), **_limit(row)},
             formerly=(text_id if self.unique else named,),
         )
 
@@ -332,6 +333,12 @@ def _unpacked(text: str) -> str:
     if packed.get("type") == "user_message" and isinstance(message, str):
         return message
     return "" if packed.get("type") in _NOTICES else text
+
+
+def _limit(row: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many characters of a block the agent's context holds, if the block states it."""
+    limit = row.get("limit")
+    return {CHARACTER_LIMIT: limit} if type(limit) is int and limit > 0 else {}
 
 
 def _origin(row: dict[str, Any]) -> dict[str, Any]:

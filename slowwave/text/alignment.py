@@ -38,6 +38,8 @@ _SHORT: Final = 8  # words of a sentence that is one clause
 _KNOWN: Final = 4  # letters from which on the lexicon has common words
 _MOST_VALUES: Final = 4  # names and figures of a clause
 _LARGEST_WORDS: Final = 3  # words of content of a value that is neither a name nor a figure
+_ROOT: Final = 5  # letters that words of one family share
+_SUFFIX: Final = 2  # letters that each may have beside them
 _LEFT: Final = 2  # words of content that one clause may have beside the value and what both share
 
 _TOKEN: Final = re.compile(
@@ -121,8 +123,15 @@ _NEW: Final = re.compile(
 )
 """Matches "has been moved to", "is now at"; not "moves the boxes"."""
 
+_REVERSALS: Final = (
+    r"(?:taken|took) back|reverted|rolled back|undone|revoked|rescinded|repealed|lifted|overturned|called off"
+)
+_REVERSED: Final = re.compile(rf"\b(?:{_REVERSALS})\b", re.IGNORECASE)
+"""Matches "The ban was lifted": a deed of the past is over."""
+
 _OVER: Final = re.compile(
-    r"\b(?:no longer|n['’]t\b.*\bany ?more|not\b.*\bany ?more|n['’]t\b.*\bthese days|gave up|given up|stopped|quit|resigned|stepped down|"
+    rf"\b(?:{_REVERSALS}|"
+    r"no longer|n['’]t\b.*\bany ?more|not\b.*\bany ?more|n['’]t\b.*\bthese days|gave up|given up|stopped|quit|resigned|stepped down|"
     r"has left|have left|moved away from|out of service|discontinued|withdrawn|dropped|cancelled|canceled|removed from|"
     r"taken out of|(?:is|are) gone|has closed|have closed)\b",
     re.IGNORECASE,
@@ -131,7 +140,7 @@ _OVER: Final = re.compile(
 
 _ENDING: Final = words_of("""
 longer more anymore days gave given stopped quit resigned stepped left moved out discontinued withdrawn dropped cancelled canceled removed
-taken gone closed
+taken gone closed took reverted rolled undone revoked rescinded repealed lifted overturned called
 """)
 """Words of which one is in each clause that withdraws a value."""
 
@@ -140,7 +149,7 @@ _OVER_WORDS: Final = frozenset(
         stem_of,
         words_of("""
 longer anymore any more gave give up stop quit resign step down left leave away out discontinue withdraw drop cancel remove take
-gone close these days no not don't doesn't isn't aren't
+gone close these days no not don't doesn't isn't aren't back revert roll undo revoke rescind repeal lift overturn call off
 """),
     )
 )
@@ -294,7 +303,9 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
         return None
     over = not _ENDING.isdisjoint(words) and _OVER.search(stated) is not None
     if not over and not (NEGATIONS.isdisjoint(words) and DENIALS.isdisjoint(words)):
-        return None
+        if not corrects or NEGATIONS.isdisjoint(words):
+            return None
+        over = True  # "Correction: the allergy is not Bela's"
     if _EXAMPLE.search(stated):
         return None
     inner = not sentence.startswith(clause[:_SHORT])
@@ -396,6 +407,8 @@ def _parts(
             elif joins and tuple(words[n - 2 : n]) in _STARTED and values and values[0].link == "subject":
                 link, content, plain = "for", [*content, _WORK], [*plain, "work"]
             nearest = content[-1] if content else ""
+            if link == "is" and end == len(words) and words[end - 1].endswith(("'s", "’s")):
+                words = [*words[: end - 1], words[end - 1][:-2]]  # "is not Ada's"
             values.append(Slot(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
             n, link, since = end, "", 0
             continue
@@ -656,21 +669,32 @@ def _is_linked(text: str, word: str) -> bool:
     )
 
 
-def withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | None:
-    """Return the words by which a later clause withdraws what an earlier one states; None if it does not."""
-    if later.marker != "over" or earlier.marker in ("over", "several") or bool(earlier.speaker) != bool(later.speaker):
+def withdrawn(earlier: Proposition, later: Proposition, *, of_one_subject: bool = False) -> OtherStatedValue | None:
+    """Return the words by which a later clause withdraws what an earlier one states; None if it does not.
+
+    A deed of the past can be reversed ("The pin was taken back."). Memories ``of_one_subject`` need not name it.
+    """
+    if later.marker != "over" or earlier.marker in ("over", "several"):
+        return None
+    reverses = _REVERSED.search(later.text) is not None
+    of_one_subject = of_one_subject and reverses
+    if bool(earlier.speaker) != bool(later.speaker) and not of_one_subject:
         return None
     if _apart(later, earlier) != []:
         return None
-    missing = _left(later, earlier)
-    both = frozenset(later.content) & (earlier.words | earlier.context)
+    kin = {word for word in later.content if any(_are_kin(word, other) for other in earlier.content)}
+    missing = _left(later, earlier) - kin
+    both = frozenset(later.content) & (earlier.words | earlier.context | kin)
     names = frozenset(word for value in later.slots for word in value.words)
-    known = sum(not earlier.words.isdisjoint(value.words) for value in later.slots)
+    known = max(sum(not earlier.words.isdisjoint(value.words) for value in later.slots), of_one_subject)
     may_miss = 1 if known + len(both) > 2 or known > 1 else 0
     if len(missing) > may_miss or known + len(both) < 2 - bool(later.speaker) or not (known or later.speaker):
         return None
-    return (
-        OtherStatedValue(both | names, both, sure=True, figures=False)
-        if _is_current(earlier) and not is_open(later.text)
-        else None
-    )
+    holds = _is_current(earlier) or (reverses and not is_open(earlier.text))
+    return OtherStatedValue(both | names, both, sure=True, figures=False) if holds and not is_open(later.text) else None
+
+
+def _are_kin(one: str, other: str) -> bool:
+    """Return whether two stems differ only in their last letters: "allergy", "allergic"."""
+    root = max(len(one), len(other)) - _SUFFIX
+    return root >= _ROOT and one[:root] == other[:root]

@@ -31,6 +31,7 @@ __all__ = [
     "redact",
     "screen",
     "screen_all",
+    "screen_together",
     "unsafe",
     "without_passages",
 ]
@@ -38,6 +39,15 @@ __all__ = [
 _AGAIN: Final = 8
 _CARRIED: Final = "hidden order"
 _PAGE: Final = 40
+_PART: Final = (
+    8  # characters of a secret by which a word is a part of it; with such a word, half as many are one as well
+)
+_PART_OF: Final = "part of a secret"
+_PART_WORD: Final = re.compile(
+    rf"(?<![A-Za-z0-9])(?!eyJ)(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{{{_PART // 2},}}(?![A-Za-z0-9])"
+)
+"""A word with a letter and a digit, but no header of a web token, which many share. Matches "q8Zr4Lw1"; not "password", "20261129"."""
+
 _ORDER_REMOVED: Final = "[removed by screening]"
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _WORDS: Final = {
@@ -73,6 +83,41 @@ def screen_all(texts: prefilter.Texts) -> Iterator[tuple[int, tuple[Detection, .
     for place, text in zip(suspect.tolist(), texts.take(suspect).to_pylist(), strict=True):
         if found := screen(text):
             yield place, found
+
+
+def screen_together(texts: prefilter.Texts, kept: prefilter.Texts) -> Iterator[tuple[int, tuple[Detection, ...]]]:
+    """Yield (place, findings) as ``screen_all`` does, and also the words of each text that are a part of another text's secret.
+
+    The secrets are those of ``texts`` and of ``kept``. A text counts if it has a word of letters and digits that is eight characters of
+    one or more. Time: that of ``screen_all``, and if there is a secret, a pass over the words of ``texts``.
+    """
+    found = dict(screen_all(texts))
+    known = {text[f.start : f.end] for text, f in _secrets(texts, found.items())}
+    known |= {text[f.start : f.end] for text, f in _secrets(kept, screen_all(kept))}
+    if known:
+        for place, parts in _parts(texts, known):
+            whole = found.get(place, ())
+            parts = [p for p in parts if not any(p.start < f.end and f.start < p.end for f in whole)]
+            found[place] = tuple(sorted([*whole, *parts]))
+    yield from sorted((place, some) for place, some in found.items() if some)
+
+
+def _secrets(
+    texts: prefilter.Texts, found: Iterable[tuple[int, tuple[Detection, ...]]]
+) -> Iterator[tuple[str, Detection]]:
+    """Yield each secret with its text."""
+    for place, some in found:
+        yield from ((texts[place].as_py(), f) for f in some if f.kind == "secret" and f.severity != "low")
+
+
+def _parts(texts: prefilter.Texts, known: Iterable[str]) -> Iterator[tuple[int, list[Detection]]]:
+    """Yield for each text its words that are parts of known secrets, if one of them is long enough to be no accident."""
+    together = "\n".join(sorted(known))
+    begun = {together[n : n + _PART] for n in range(len(together) - _PART + 1)}
+    for place in np.flatnonzero(prefilter.found(texts, rf"[A-Za-z0-9]{{{_PART}}}")).tolist():
+        words = list(_PART_WORD.finditer(texts[place].as_py() or ""))
+        if any(m[0][:_PART] in begun and m[0] in together for m in words):
+            yield place, [Detection(*m.span(), "secret", _PART_OF, "medium") for m in words if m[0] in together]
 
 
 def note_plain(texts: prefilter.Texts) -> None:

@@ -17,6 +17,14 @@ SAME = [
     ("The shed was built by Marek in 2019.", "Marek built the shed in 2019."),
     ("The user's favourite drink is oolong tea.", "The favourite drink of the user is oolong tea."),
     ("The captain of the Dagny is Vera Lang.", "The Dagny's captain is Vera Lang."),
+    ("Every May Ada oils the hinges.", "Ada oils the hinges every May."),
+    ("The crane was painted in Vaasa by Otto.", "The crane was painted by Otto in Vaasa."),
+    ("Oil the hinges in May.", "Do not forget to oil the hinges in May."),
+    ("Remember to oil the hinges in May.", "Never fail to oil the hinges in May."),
+    (
+        "\u6c34\u7ad9\u7684\u95e8\u7531\u6797\u8273\u6bcf\u5468\u6e05\u6d01\u3002",
+        "\u6c34\u7ad9\u7684\u95e8\u6bcf\u5468\u7531\u6797\u8273\u6e05\u6d01\u3002",
+    ),
 ]
 
 OTHER = [
@@ -40,6 +48,13 @@ OTHER = [
     ("Anna's office is in Porto if she stays.", "The office of Anna is in Porto."),
     ('Otto said: "Anna\'s office is in Porto."', "The office of Anna is in Porto."),
     ("The capital of Norway's economy is oil.", "Oil is the capital of Norway."),
+    ("Ada sails from Vaasa to Turku.", "Ada sails from Turku to Vaasa."),
+    ("Vaasa Jets Turku Bears", "Turku Bears Vaasa Jets"),
+    ("Oil the hinges in May.", "Do not oil the hinges in May."),
+    ("Oil the hinges in May.", "Do not forget to oil the hinges in June."),
+    ("Oil the hinges in May.", "Ada did not forget to oil the hinges in May."),
+    ("\u4ed6\u6ca1\u6709\u6bcf\u5929\u6765\u3002", "\u4ed6\u6bcf\u5929\u6ca1\u6709\u6765\u3002"),
+    ("\u72d7\u54ac\u4eba\u4e86\u3002", "\u4eba\u54ac\u72d7\u4e86\u3002"),
 ]
 """Pairs that state different things, written before the rule."""
 

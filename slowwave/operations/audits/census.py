@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from slowwave.operations import Inputs
 from slowwave.operations.registry import operations, runs_tonight
 from slowwave.plans.report import Bars, Finding, Report
-from slowwave.snapshots.memories import languages_of_memories
+from slowwave.snapshots.memories import CHARACTER_LIMIT, active_memories, attributes, languages_of_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.doctor import REASONS
 from slowwave.store.tables import EXPORTED, VECTORS
@@ -89,6 +89,7 @@ def census(inputs: Inputs) -> Report:
             if covered < total
         )
         + tuple(_left_out(snapshot))
+        + tuple(_over_their_limit(snapshot))
         + tuple(_unread(inputs, other)),
         table=tuple(asdict(t) for t in filled[:10]),
         plots=tuple(
@@ -123,6 +124,22 @@ def _left_out(snapshot: Snapshot) -> Iterable[Finding]:
             severity="warning",
             details={"table": table, "column": column, "kind": kind, "rows": len(ids)},
         )
+
+
+def _over_their_limit(snapshot: Snapshot) -> Iterable[Finding]:
+    """Yield a finding for each active memory with more characters than its agent's context holds of it."""
+    memories = active_memories(snapshot)
+    memories = memories.filter(pc.match_substring(memories["attributes"], f'"{CHARACTER_LIMIT}"'))
+    for row in memories.select(("id", "subject", "text", "attributes")).to_pylist():
+        limit, length = attributes(row["attributes"]).get(CHARACTER_LIMIT), len(row["text"])
+        if isinstance(limit, int) and length > limit:
+            yield Finding(
+                f"The block {row['subject'] or row['id']} has {length:,} characters, {length - limit:,} more than its limit of {limit:,}: "
+                "the agent does not see them. Move a part of it into another memory.",
+                rows=(row["id"],),
+                severity="warning",
+                details={"characters": length, "limit": limit},
+            )
 
 
 def _unread(inputs: Inputs, other: Mapping[str, int]) -> Iterable[Finding]:

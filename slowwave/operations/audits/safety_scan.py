@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from slowwave.operations import Inputs
 from slowwave.plans.report import Bars, Finding, Report
-from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.memories import active_memories, quarantined_texts
 from slowwave.snapshots.rows import is_cleared
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.findings import KINDS
@@ -38,9 +38,9 @@ def safety_scan(inputs: Inputs) -> Report:
 
 
 def _scan(snapshot: Snapshot) -> Report:
-    from slowwave.text.screening import screen_all  # its rules take a while to load
+    from slowwave.text.screening import screen_all, screen_together  # its rules take a while to load
 
-    memories = active_memories(snapshot)
+    memories, kept = active_memories(snapshot), quarantined_texts(snapshot)
     cleared = pa.array([is_cleared(a) for a in memories["attributes"].to_pylist()], pa.bool_())
     found: list[Finding] = []
     rules: Counter[str] = Counter()
@@ -48,7 +48,8 @@ def _scan(snapshot: Snapshot) -> Report:
     numbers: dict[str, int | float] = {}
     for table, texts in _texts(snapshot, memories.filter(pc.invert(cleared))):
         numbers[f"{table} looked at"] = len(texts)
-        for place, detected in screen_all(texts["text"]):
+        together = table == "memories"
+        for place, detected in screen_together(texts["text"], kept) if together else screen_all(texts["text"]):
             found.append(_finding(table, texts["id"][place].as_py(), detected))
             rules.update({f.rule for f in detected})
             rows.update({f.kind for f in detected})

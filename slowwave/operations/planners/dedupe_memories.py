@@ -58,11 +58,11 @@ from slowwave.operations.summary_text import EXTRACTIVE, FoundSummary, Writing, 
 from slowwave.plans.items import Decision, Item, ask_unless_measured
 from slowwave.plans.probes.isolation import chain, merged_into
 from slowwave.plans.report import Report
-from slowwave.snapshots.memories import active_memories, english_only, version_texts
+from slowwave.snapshots.memories import active_memories, english_only, languages_of_memories, version_texts
 from slowwave.snapshots.rows import as_meant, is_held_back, small_talk, texts_without_small_talk
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
-from slowwave.text.clauses import stem_of, stems
+from slowwave.text.clauses import stems
 from slowwave.text.contradictions import difference, find
 from slowwave.text.extractive import Source
 from slowwave.text.forms import count_unusual_words, figures_of, standard_form
@@ -70,13 +70,13 @@ from slowwave.text.keys import keys
 from slowwave.text.languages import language_of
 from slowwave.text.prefilter import matching
 from slowwave.text.quotation import quote
+from slowwave.text.restatements import LANGUAGES as LANGUAGES_RESTATED
 from slowwave.text.restatements import LONGEST as LONGEST_RESTATED
-from slowwave.text.restatements import restated
+from slowwave.text.restatements import restated, without_reminder, words_to_share
 from slowwave.text.sameness import WordsInUse, sameness
 from slowwave.text.specifics import specifics, ungrounded, unsaid
 from slowwave.text.subjects import PROGRAMS
-from slowwave.text.tokens import count, normalise_name, tokenise
-from slowwave.text.words import GRAMMAR
+from slowwave.text.tokens import count, normalise_name
 
 # Pairs of memories that may state the same: equal in what a merge must not mix up, and near each other by their vectors.
 #
@@ -357,10 +357,9 @@ def dedupe_memories(inputs: Inputs) -> Proposal:
         merges += _clusters(inputs, rule.select(memories), rule, cannot_link, words, numbers, near)
     taken = {row["id"] for cluster in merges for row in cluster.rows}
     others = rules(inputs.settings)[-1]
-    english = active_memories(english_only(snapshot))[
-        "id"
-    ].combine_chunks()  # the rules of restatements read no other language
-    readable = others.select(memories).filter(pc.is_in(others.select(memories)["id"], value_set=english))
+    read = pa.array(np.isin(np.array(languages_of_memories(snapshot), object), LANGUAGES_RESTATED))
+    ids = active_memories(snapshot)["id"].filter(read).combine_chunks()
+    readable = others.select(memories).filter(pc.is_in(others.select(memories)["id"], value_set=ids))
     merges += _restated(others, readable, taken, inputs.settings, cannot_link, numbers)
     drafts, merges, writing = _worded(inputs, merges, near or [], cannot_link, numbers)
     mutations = merge_memories(
@@ -713,7 +712,7 @@ def _restated(
         ("id", "text", "meant", "valid_from", "pinned", "kind", "subject", "source_chunk_ids")
     ).to_pylist()
     rank = _rank(live, settings).tolist()
-    words = [frozenset(stem_of(w) for w in tokenise(row["meant"]) if w not in GRAMMAR) for row in rows]
+    words = [words_to_share(row["meant"]) for row in rows]
     pairs: set[tuple[str, int, int]] = set()
     for group in sharing(words, blocks(live).astype(str).tolist()):
         for a, b in combinations(group, 2):
@@ -723,7 +722,8 @@ def _restated(
             keep, other = (b, a) if found.longer else (a, b)
             if found.how == "other wording" and rank[other] < rank[keep]:
                 keep, other = other, keep
-            if not rows[other]["pinned"] and not ungrounded(rows[other]["meant"], [rows[keep]["meant"]]):
+            stated = without_reminder(rows[other]["meant"])
+            if not rows[other]["pinned"] and not ungrounded(stated, [without_reminder(rows[keep]["meant"])]):
                 pairs.add((found.how, keep, other))
     absorbed = set[int]()
     keeping: dict[int, str] = {}

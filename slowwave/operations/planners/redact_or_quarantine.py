@@ -10,9 +10,10 @@ The planner proposes one item for each active memory with a secret, an instructi
 
 An item is decided only on evidence that proves itself: a format with a checksum, a prefix that one issuer uses, hidden characters.
 Everything else may be code, a quotation or a rule that an agent wrote for itself, and is a question. Stray marks, look-alike words and
-instructions that a text only mentions are left alone; so are memories that a person cleared. Pinned memories are reported. Items name
-rules and positions and quote nothing. It follows nexo's secret guard (3.6), which blocked a whole batch for one secret: here each
-memory has its own item. Cost: linear in the texts.
+instructions that a text only mentions are left alone; so are memories that a person cleared. A word that is a part of the secret of
+another memory, or of one that was quarantined, is a secret as well. Pinned memories are reported. Items name rules and positions and
+quote nothing. It follows nexo's secret guard (3.6), which blocked a whole batch for one secret: here each memory has its own item. Cost:
+linear in the texts.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import RedactOrQuarantineOptions
 from slowwave.plans.items import Decision, Item, decides_alone
 from slowwave.plans.report import Finding, Report
-from slowwave.snapshots.memories import active_memories
+from slowwave.snapshots.memories import active_memories, quarantined_texts
 from slowwave.snapshots.rows import is_cleared
 from slowwave.store.settings import Settings
 from slowwave.text.findings import Detection as Found
@@ -61,7 +62,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     numbers: dict[str, int] = {"active memories": len(memories)}
-    held, pinned = _held(memories, settings, numbers)
+    held, pinned = _held(memories, quarantined_texts(snapshot), settings, numbers)
     options = settings.options("redact_or_quarantine", RedactOrQuarantineOptions)
     waiting = held if options.policy == "warn" else []
     acted = [] if options.policy == "warn" else held
@@ -100,14 +101,19 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
     )
 
 
-def _held(memories: pa.Table, settings: Settings, numbers: dict[str, int]) -> tuple[list[_Held], list[_Held]]:
-    """Return the memories to act on and the pinned ones, by id; ``numbers`` receives the counts of those left out."""
-    from slowwave.text.screening import counting, screen_all  # its rules take a while to load
+def _held(
+    memories: pa.Table, quarantined: pa.ChunkedArray, settings: Settings, numbers: dict[str, int]
+) -> tuple[list[_Held], list[_Held]]:
+    """Return the memories to act on and the pinned ones, by id; ``numbers`` receives the counts of those left out.
+
+    A memory with a part of a secret of another one, or of the texts of ``quarantined`` memories, is one to act on.
+    """
+    from slowwave.text.screening import counting, screen_together  # its rules take a while to load
 
     held: list[_Held] = []
     pinned: list[_Held] = []
     counts = dict.fromkeys(("cleared by a person", "stray marks, look-alikes or mentions only"), 0)
-    for place, found in screen_all(memories["text"]):
+    for place, found in screen_together(memories["text"], quarantined):
         row = memories.slice(place, 1).to_pylist()[0]
         id_, text, cell, n = row["id"], row["text"], row["attributes"], len(row["source_chunk_ids"] or ())
         counts_for = counting(found)

@@ -266,3 +266,23 @@ def test_attributes_in_any_form_clear_nothing_and_stop_nothing() -> None:
     told = {f"m{n}": ORDER for n in range(len(forms))}
     found = propose(world(told, **{f"m{n}": {"attributes": cell} for n, cell in enumerate(forms)}))
     assert len(found.items) == len(forms)
+
+
+PART = f"The key begins with {TOKEN[4:16]}, has {TOKEN[12:18]} inside, and belongs to Ada Lind."
+
+
+@pytest.mark.parametrize("state", ["active", "quarantined"])
+def test_part_of_a_secret_of_another_memory_is_asked_about(state: str) -> None:
+    told = {"whole": f"The key is {TOKEN}", "part": PART, "other": "The code of the crane is q8Zr4Lw1x."}
+    found = {i.mutation.rows[0].external_id: i for i in propose(world(told, whole={"state": state})).items}
+    assert found.keys() == {"part", *(["whole"] if state == "active" else [])}
+    assert found["part"].is_question
+    assert TOKEN[4:16] not in json.dumps(found["part"].to_json())
+
+
+def test_redaction_leaves_no_part_of_a_secret() -> None:
+    snapshot = world({"whole": f"The key is {TOKEN}", "part": PART}, "redact")
+    after = texts(simulate(snapshot, propose(snapshot).items))["part"][1]
+    assert TOKEN[4:16] not in after
+    assert TOKEN[12:18] not in after
+    assert "Ada Lind" in after
