@@ -375,7 +375,9 @@ def run_night(
     if since and whole and (had := night_since(store, namespace, since, weekly=with_weekly)):
         return Night(namespace, skipped=f"it had its night of this schedule at {had:%Y-%m-%d %H:%M} UTC")
     if tiles and whole and (had := night_since(store, namespace, tiles.taken_at, weekly=with_weekly)):
-        return Night(namespace, skipped=f"it had a night at {had:%Y-%m-%d %H:%M} UTC, after the snapshot of these tiles")
+        return Night(
+            namespace, skipped=f"it had a night at {had:%Y-%m-%d %H:%M} UTC, after the snapshot of these tiles"
+        )
     if context.snapshot is None:
         refuse_too_large(store, namespace)
     if request:
