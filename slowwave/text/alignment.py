@@ -123,15 +123,8 @@ _NEW: Final = re.compile(
 )
 """Matches "has been moved to", "is now at"; not "moves the boxes"."""
 
-_REVERSALS: Final = (
-    r"(?:taken|took) back|reverted|rolled back|undone|revoked|rescinded|repealed|lifted|overturned|called off"
-)
-_REVERSED: Final = re.compile(rf"\b(?:{_REVERSALS})\b", re.IGNORECASE)
-"""Matches "The ban was lifted": a deed of the past is over."""
-
 _OVER: Final = re.compile(
-    rf"\b(?:{_REVERSALS}|"
-    r"no longer|n['’]t\b.*\bany ?more|not\b.*\bany ?more|n['’]t\b.*\bthese days|gave up|given up|stopped|quit|resigned|stepped down|"
+    r"\b(?:no longer|n['’]t\b.*\bany ?more|not\b.*\bany ?more|n['’]t\b.*\bthese days|gave up|given up|stopped|quit|resigned|stepped down|"
     r"has left|have left|moved away from|out of service|discontinued|withdrawn|dropped|cancelled|canceled|removed from|"
     r"taken out of|(?:is|are) gone|has closed|have closed)\b",
     re.IGNORECASE,
@@ -140,7 +133,7 @@ _OVER: Final = re.compile(
 
 _ENDING: Final = words_of("""
 longer more anymore days gave given stopped quit resigned stepped left moved out discontinued withdrawn dropped cancelled canceled removed
-taken gone closed took reverted rolled undone revoked rescinded repealed lifted overturned called
+taken gone closed
 """)
 """Words of which one is in each clause that withdraws a value."""
 
@@ -149,7 +142,7 @@ _OVER_WORDS: Final = frozenset(
         stem_of,
         words_of("""
 longer anymore any more gave give up stop quit resign step down left leave away out discontinue withdraw drop cancel remove take
-gone close these days no not don't doesn't isn't aren't back revert roll undo revoke rescind repeal lift overturn call off
+gone close these days no not don't doesn't isn't aren't
 """),
     )
 )
@@ -669,16 +662,9 @@ def _is_linked(text: str, word: str) -> bool:
     )
 
 
-def withdrawn(earlier: Proposition, later: Proposition, *, of_one_subject: bool = False) -> OtherStatedValue | None:
-    """Return the words by which a later clause withdraws what an earlier one states; None if it does not.
-
-    A deed of the past can be reversed ("The pin was taken back."). Memories ``of_one_subject`` need not name it.
-    """
-    if later.marker != "over" or earlier.marker in ("over", "several"):
-        return None
-    reverses = _REVERSED.search(later.text) is not None
-    of_one_subject = of_one_subject and reverses
-    if bool(earlier.speaker) != bool(later.speaker) and not of_one_subject:
+def withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | None:
+    """Return the words by which a later clause withdraws what an earlier one states; None if it does not."""
+    if later.marker != "over" or earlier.marker in ("over", "several") or bool(earlier.speaker) != bool(later.speaker):
         return None
     if _apart(later, earlier) != []:
         return None
@@ -686,12 +672,15 @@ def withdrawn(earlier: Proposition, later: Proposition, *, of_one_subject: bool 
     missing = _left(later, earlier) - kin
     both = frozenset(later.content) & (earlier.words | earlier.context | kin)
     names = frozenset(word for value in later.slots for word in value.words)
-    known = max(sum(not earlier.words.isdisjoint(value.words) for value in later.slots), of_one_subject)
+    known = sum(not earlier.words.isdisjoint(value.words) for value in later.slots)
     may_miss = 1 if known + len(both) > 2 or known > 1 else 0
     if len(missing) > may_miss or known + len(both) < 2 - bool(later.speaker) or not (known or later.speaker):
         return None
-    holds = _is_current(earlier) or (reverses and not is_open(earlier.text))
-    return OtherStatedValue(both | names, both, sure=True, figures=False) if holds and not is_open(later.text) else None
+    return (
+        OtherStatedValue(both | names, both, sure=True, figures=False)
+        if _is_current(earlier) and not is_open(later.text)
+        else None
+    )
 
 
 def _are_kin(one: str, other: str) -> bool:

@@ -56,7 +56,6 @@ def test_another_value_in_a_clause_of_a_turn_is_aligned(earlier: str, later: str
         ("I eat vegan. Can you suggest a dinner?", "I no longer eat vegan."),
         ("Runa is allergic to walnuts.", "Correction: the walnut allergy is not Runa's."),
         ("Ada Lind plays the violin.", "Sorry, that was wrong. Ada Lind does not play the violin."),
-        ("The board banned drones in Vaasa.", "The ban on drones in Vaasa was lifted."),
     ],
 )
 def test_a_withdrawn_value_is_aligned_with_the_clause_that_states_it(earlier: str, later: str) -> None:
@@ -165,21 +164,3 @@ ANOTHERS = [
 )
 def test_clauses_that_may_both_be_true_are_not_aligned(earlier: str, later: str) -> None:
     assert not aligned(earlier, later)
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later", "reversed_"),
-    [
-        ("We pinned the parser at 3.2.", "The pin was taken back.", True),
-        ("We paused the rollout in Vaasa.", "The pause has been revoked.", True),
-        ("We pinned the parser at 3.2.", "The price rise was taken back.", False),
-        ("We pinned the parser at 3.2.", "The pin was ordered.", False),
-        ("Would we pin the parser?", "The pin was taken back.", False),
-    ],
-)
-def test_withdrawn_reversal_names_the_deed_of_an_earlier_memory_of_its_subject(
-    earlier: str, later: str, reversed_: bool
-) -> None:
-    pairs = [(one, other) for one in read_propositions(earlier) for other in read_propositions(later)]
-    assert not any(withdrawn(*pair) for pair in pairs)
-    assert any(withdrawn(*pair, of_one_subject=True) for pair in pairs) is reversed_

@@ -14,7 +14,7 @@ person always decides; if a memory states something else as well, the later stat
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -53,7 +53,6 @@ _LONGEST: Final = 2_000  # characters of a text
 _MANY_VALUES: Final = 3
 _MOST_VALUES: Final = 5  # values of one subject, whatever their days
 _DAY: Final = 86_400_000_000
-_FEW: Final = 24  # statements of a subject by which they are found
 _EARLIER: Final = 3  # statements that one later statement may replace
 
 
@@ -152,7 +151,6 @@ def _comparable(rows: StatementRows) -> Ints:
     scopes: list[str] = []
     every = np.arange(len(rows))
     stems: dict[str, str] = {}
-    subjects = _named_subjects(rows.texts("subject", every))
     for n, (text, scope) in enumerate(zip(rows.texts("text", every), rows.texts("scope", every), strict=True)):
         for clause in _ROUGH.split(text.lower()):
             words = [word.removesuffix("'s").removesuffix("’s") for word in WORDS.findall(clause)]
@@ -161,19 +159,12 @@ def _comparable(rows: StatementRows) -> Ints:
             found.update(f"^{word}" for word in content[:1])
             if not _SPEAKER.isdisjoint(words):
                 found.add("i")
-            found |= subjects[n]
             if len(found) > 1:
                 statements.append(n)
                 clauses.append(frozenset(found))
                 scopes.append(scope)
     kept = {statements[k] for found in sharing(clauses, scopes) for k in found}
     return np.array(sorted(kept), np.int64)
-
-
-def _named_subjects(subjects: Sequence[str]) -> list[frozenset[str]]:
-    """Return for each statement a word for its subject, if a few others have it as well, else none."""
-    counts = Counter(subjects)
-    return [frozenset({f"^ {one}"} if one and 1 < counts[one] <= _FEW else ()) for one in subjects]
 
 
 class _Statements(NamedTuple):
@@ -362,13 +353,11 @@ def _alignments(members: Sequence[_Placed], statements: _Statements) -> Iterator
         one.clause.words | one.clause.context | {f"^{one.clause.first}", *(["i"] if one.clause.speaker else [])}
         for one in members
     ]
-    over = [one.clause.marker == "over" for one in members]
-    subjects = _named_subjects([statements.subjects[one.statement] for one in members])
     seen: set[tuple[int, int]] = set()
-    for found in sharing([mine | subject for mine, subject in zip(words, subjects, strict=True)], [""] * len(words)):
+    for found in sharing(words, [""] * len(words)):
         for place, k in enumerate(found):
             for j in found[place + 1 :]:
-                if (k, j) not in seen and (over[k] or over[j] or len(words[k] & words[j]) > 1):
+                if (k, j) not in seen:
                     seen.add((k, j))
                     if (one := _alignment(members[k], members[j], statements)) is not None:
                         yield one
@@ -379,9 +368,7 @@ def _alignment(a: _Placed, b: _Placed, statements: _Statements) -> _Aligned | No
     if (a_role := read_role(a.clause.text)) and (b_role := read_role(b.clause.text)) and a_role.first and b_role.first:
         return None  # both are compared as roles
     near = bool(a.holder) or statements.are_comparable(n, m)
-    subject = statements.subjects[n]
-    of_one_subject = subject != "" and subject == statements.subjects[m] and statements.are_comparable(n, m)
-    if n == m or (a.holder != b.holder and not of_one_subject) or not (near or (a.clause.slots and b.clause.slots)):
+    if n == m or a.holder != b.holder or not (near or (a.clause.slots and b.clause.slots)):
         return None
     marked = bool(a.clause.marker), bool(b.clause.marker)
     order = (statements.when[n], marked[0], n) < (statements.when[m], marked[1], m)
@@ -389,10 +376,7 @@ def _alignment(a: _Placed, b: _Placed, statements: _Statements) -> _Aligned | No
     unordered = statements.when[n] == statements.when[m] and marked[0] == marked[1]
     if unordered and (marked[0] or a.clause.content != b.clause.content):
         return None  # nothing says which one is the news, so only the value may differ
-    if later.clause.marker == "over":
-        value = withdrawn(earlier.clause, later.clause, of_one_subject=of_one_subject)
-    else:
-        value = other_stated_value(earlier.clause, later.clause) if a.holder == b.holder else None
+    value = (withdrawn if later.clause.marker == "over" else other_stated_value)(earlier.clause, later.clause)
     return None if value is None or not (near or value.named) else _Aligned(earlier, later, value)
 
 
