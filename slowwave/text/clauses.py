@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from slowwave.text.exclusions import irregular_base, relations
 from slowwave.text.sentences import Verbatim, sentences
@@ -137,6 +137,88 @@ _FORMS: Final[Mapping[str, str]] = {
     for form in forms
 }
 """Forms that ``slowwave.text.exclusions`` does not know: of auxiliaries, and rare ones."""
+
+
+class Span(NamedTuple):
+    """The sentence and the clause as written, without quotations and code."""
+
+    sentence: str
+    clause: str
+
+
+class Subject(NamedTuple):
+    """The stem with which a clause begins, mostly of its subject, and the words to which a pronoun there may point."""
+
+    first: str
+    context: frozenset[str]
+
+
+class Relation(NamedTuple):
+    """The words of content of a clause beside its slots: their stems in order, and the words as folded.
+
+    With ``several`` the relation has several of the values at a time.
+    """
+
+    stems: tuple[str, ...]
+    words: tuple[str, ...]
+    several: bool
+
+
+class Slot(NamedTuple):
+    """A name or figure in a clause: its kind, its folded words, and how the clause links it to its subject.
+
+    ``link`` is a preposition, ``is`` after a form of *be* or a sign such as a colon, ``subject`` at the beginning, ``not`` for a value
+    that is no longer right, or empty for an object. ``relation`` is the stem of the word that says of what it is the value: "call" of
+    "calls at Vaasa", "lead" of "The lead of Reed is Ida".
+    """
+
+    kind: str
+    words: tuple[str, ...]
+    link: str
+    relation: str
+
+
+class Proposition(NamedTuple):
+    """A clause that states something, without its grammar. Questions, suppositions and quotations give none.
+
+    ``text_id`` is the number of its text among those compared, 0 until it has one. ``speaker`` is whether it is about its speaker ("i") or
+    the user; of texts that are compared, the author. A correction was right before, so its ``time`` is not new.
+    """
+
+    text_id: int
+    span: Span
+    speaker: str
+    subject: Subject
+    relation: Relation
+    slots: tuple[Slot, ...]
+    polarity: Literal["asserted", "withdrawn"]
+    mood: Literal["stated", "corrected"]
+    time: Literal["", "new"]
+
+    @property
+    def values(self) -> tuple[Slot, ...]:
+        """Return the slots that hold."""
+        return tuple(slot for slot in self.slots if slot.link != "not")
+
+    @property
+    def old(self) -> frozenset[str]:
+        """Return the words of the values that are no longer right."""
+        return frozenset(word for slot in self.slots if slot.link == "not" for word in slot.words)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Return the stems of content and the words of names and figures."""
+        return frozenset((*self.relation.stems, *(word for value in self.values for word in value.words)))
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Return its words, and those to which its pronoun may point."""
+        return self.words | self.subject.context
+
+    @property
+    def is_news(self) -> bool:
+        """Return whether a clause withdraws a value, corrects one or calls it new."""
+        return (self.polarity, self.mood, self.time) != ("asserted", "stated", "")
 
 
 class Assertion(NamedTuple):
