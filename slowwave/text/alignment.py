@@ -279,7 +279,7 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
     if not states and all(v.kind in _NAMED for v in values):
         return None  # an order, a heading: "Lend Ada the drill", "Alarm at Oil Jetty"
     if wrong := tuple(w for w in dropped if w not in GRAMMAR):
-        values = (*values, Slot("", wrong, "not", ""))
+        values = (*values, Slot(wrong, "not"))
     return Proposition(
         0,
         Span(sentence, stated),
@@ -354,7 +354,7 @@ def _parts(
             elif joins and tuple(words[n - 2 : n]) in _STARTED and values and values[0].link == "subject":
                 link, content, plain = "for", [*content, _WORK], [*plain, "work"]
             nearest = content[-1] if content else ""
-            values.append(Slot(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
+            values.append(Slot(tuple(words[n:end]), link, _kind(tokens[n:end], words[n:end], unit), nearest))
             n, link, since = end, "", 0
             continue
         word = words[n]
