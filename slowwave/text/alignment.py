@@ -25,7 +25,7 @@ from slowwave.text.figures import is_unit, join_thousands
 from slowwave.text.frames import TAKES_MANY, without_lead
 from slowwave.text.names import is_given, is_plain, known_names
 from slowwave.text.relations import MEMBERSHIPS
-from slowwave.text.subjects import are_apart, is_open, is_present
+from slowwave.text.subjects import CONTRACTED, are_apart, is_open, is_present
 from slowwave.text.tokens import fold
 from slowwave.text.words import DENIALS, GRAMMAR, NEGATIONS, words_of
 
@@ -47,7 +47,7 @@ _CURRENCIES: Final = words_of("euro euros dollar dollars pound pounds franc fran
 _OWN: Final = words_of("i my me mine we our us i'm i've")
 _USER: Final = words_of("user user's")
 _PRONOUNS: Final = words_of("it they he she")
-_POINTING: Final = words_of("you're you’re this that these those there here such so who which what you your")
+_POINTING: Final = words_of("this that these those there here such so who which what you your")
 _ASKING: Final = words_of("how what where why whose which please what's how's where's")
 _ASKS: Final = words_of("can could would will should shall do does did is are was were may who when")
 """First words of a question without its mark."""
@@ -247,14 +247,17 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
         return None
     words = stated.lower() if stated.isascii() else ""
     words = _TOKEN.findall(words) if words else [fold(token) for token in tokens]
-    points = words[0] in _PRONOUNS
-    if words[0] in _POINTING | _ASKS or (points and not ahead) or words[1] == "me" or not _ASKING.isdisjoint(words):
+    opening = words[0].replace("’", "'").partition("'")[0]  # "there's" is about "there"
+    points = opening in _PRONOUNS
+    if opening in _POINTING | _ASKS or (points and not ahead) or words[1] == "me" or not _ASKING.isdisjoint(words):
         return None
     over = not _ENDING.isdisjoint(words) and _OVER.search(stated) is not None
     if not over and not (NEGATIONS.isdisjoint(words) and DENIALS.isdisjoint(words)):
         return None
-    if _EXAMPLE.search(stated):
+    holds = is_present(stated)
+    if _EXAMPLE.search(stated) or (not holds and is_open(stated)):
         return None
+    holds = holds and _PASSING.isdisjoint(words)
     inner = not sentence.startswith(clause[:_SHORT])
     if inner and tokens[0].islower() and (words[0] in IRREGULAR or words[0].endswith("ed")):
         return None  # a verb whose subject is in another clause
@@ -289,7 +292,7 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
         values,
         "withdrawn" if over else "asserted",
         "corrected" if corrected else "stated",
-        "new" if new and not (over or corrected) else "",
+        "new" if new and not (over or corrected) else "" if holds else "past",
     )
 
 
@@ -308,7 +311,11 @@ def _relation_of_person(
 
 
 def _first(words: Sequence[str]) -> str:
-    return next((stem_of(word) for word in words if word not in GRAMMAR and word[0].isalnum()), "")
+    return next((stem_of(word) for word in words if _is_content(word)), "")
+
+
+def _is_content(word: str) -> bool:
+    return word not in GRAMMAR and word[0].isalnum() and CONTRACTED.match(word) is None
 
 
 def _has_several(tokens: Sequence[str], words: Sequence[str]) -> bool:
@@ -362,7 +369,7 @@ def _parts(
             link, since = word, 0
         elif word in _COPULAS:
             link, since = "is", 0
-        elif word not in GRAMMAR and word not in _TITLES and word[0].isalnum():
+        elif word not in _TITLES and _is_content(word):
             since += 1
             link = link if since == 1 else ""  # "on port 8080"
             stemmed = stem_of(word.removesuffix("'s").removesuffix("’s"))
@@ -450,7 +457,7 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
     """
     if bool(earlier.speaker) != bool(later.speaker) or earlier.relation.several or later.relation.several:
         return None
-    if earlier.polarity == "withdrawn":
+    if earlier.polarity == "withdrawn" or earlier.time == "past" or (later.time == "past" and not later.is_news):
         return None
     if later.polarity == "withdrawn":
         return _withdrawn(earlier, later)
@@ -508,10 +515,6 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
     sure = bool(both) or not (left or more)
     if not sure and not (later.is_news and names and _may_replace(mine, theirs)):
         return None
-    if not (earlier.time == "new" or _is_current(earlier)) or not (
-        _is_current(later) if not later.is_news else not is_open(later.span.clause)
-    ):
-        return None
     relation = {value.relation for value in (*mine, *theirs)}
     old = next((value.words for value in mine if value.kind in _NAMED), ())
     return OtherStatedValue(
@@ -527,11 +530,6 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
 def _possessed(one: Proposition) -> frozenset[str]:
     """Return the stems of the words after "my" and "our"."""
     return frozenset(stem_of(fold(word)) for pair in _MINE.findall(one.span.clause) for word in pair)
-
-
-def _is_current(one: Proposition) -> bool:
-    """Return whether a clause states what holds, not what was or what happens at one time."""
-    return is_present(one.span.clause) and _PASSING.isdisjoint(one.span.clause.lower().split())
 
 
 def _apart(one: Proposition, other: Proposition) -> list[Slot] | None:
@@ -628,6 +626,6 @@ def _withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | N
     may_miss = 1 if known + len(both) > 2 or known > 1 else 0
     if known + len(both) < 2 - bool(later.speaker) or not (known or later.speaker):
         return None
-    if len(_left(later, earlier)) > may_miss or not _is_current(earlier) or is_open(later.span.clause):
+    if len(_left(later, earlier)) > may_miss:
         return None
     return OtherStatedValue(both | names, both, sure=True, figures=False)

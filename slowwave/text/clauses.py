@@ -186,7 +186,7 @@ class Proposition(NamedTuple):
 
     ``text_id`` is the number of its text among those compared, 0 until it has one. ``speaker`` is whether it is about its speaker ("i") or
     the user; of texts that are compared, the author. A ``denied`` clause says that something was never so, or that somebody does not like
-    it. ``time`` is empty for the present; a correction was right before, so it is not new.
+    it. ``time`` is empty for what holds, and past for what was or happens at one time; a correction was right before, so it is not new.
     """
 
     text_id: int
@@ -222,7 +222,7 @@ class Proposition(NamedTuple):
     @property
     def is_news(self) -> bool:
         """Return whether a clause withdraws a value, corrects one or calls it new."""
-        return (self.polarity, self.mood, self.time) != ("asserted", "stated", "")
+        return self.polarity == "withdrawn" or self.mood == "corrected" or self.time == "new"
 
 
 class Clauses(NamedTuple):

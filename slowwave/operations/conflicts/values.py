@@ -36,7 +36,7 @@ from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import specifics
-from slowwave.text.subjects import PROGRAMS, is_present
+from slowwave.text.subjects import PROGRAMS
 from slowwave.text.words import GRAMMAR
 
 TURNS: Final = ("episodic", "working")
@@ -188,7 +188,7 @@ class _Statements(NamedTuple):
             return []
         if not self.turns[n] and len(self.texts[n]) <= LONGEST and len(sentences(self.texts[n])) == 1:
             return [(self.texts[n], self.texts[n])]
-        return [one.span for one in self.clauses[n] if is_present(one.span.clause)]
+        return [one.span for one in self.clauses[n] if one.time != "past"]
 
 
 def _framed(statements: _Statements) -> Iterator[OpposedPair]:
@@ -307,7 +307,9 @@ def _aligned(statements: _Statements, listed: Mapping[str, set[str]]) -> Iterato
             if clause.speaker == "i" and author.casefold() in PROGRAMS:
                 continue
             several = clause.relation.several
-            if statements.kinds[n] == "event" and (several or not (clause.time or clause.polarity == "withdrawn")):
+            if statements.kinds[n] == "event" and (
+                several or not (clause.time == "new" or clause.polarity == "withdrawn")
+            ):
                 continue
             if several:
                 lists[statements.scopes[n]] |= {value.relation for value in clause.values}
