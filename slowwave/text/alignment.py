@@ -22,7 +22,7 @@ from slowwave.text.date_context import IRREGULAR
 from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion, is_profession
 from slowwave.text.figures import is_unit, join_thousands
-from slowwave.text.frames import TAKES_MANY, without_lead
+from slowwave.text.frames import PASSING, SEVERAL, TAKES_MANY, without_lead
 from slowwave.text.names import is_given, is_plain, known_names
 from slowwave.text.relations import MEMBERSHIPS
 from slowwave.text.subjects import CONTRACTED, are_apart, is_open, is_present
@@ -52,9 +52,6 @@ _ASKING: Final = words_of("how what where why whose which please what's how's wh
 _ASKS: Final = words_of("can could would will should shall do does did is are was were may who when")
 """First words of a question without its mark."""
 _EXAMPLE: Final = re.compile(r"\bfor (?:example|instance)\b|\be\.g\.", re.IGNORECASE)
-_SEVERAL: Final = words_of(
-    "and or nor plus also another too sometimes often occasionally besides both either neither including"
-)
 _NAMED: Final = words_of("person place land name")
 """Kinds of values that are names."""
 
@@ -162,10 +159,7 @@ _AND: Final = re.compile(
 _MINE: Final = re.compile(r"\b(?:[Mm]y|[Oo]ur) ([\w-]+)(?: ([\w-]+))?")
 _BY_SPEAKER: Final = re.compile(r"(?:I|We|i|we)(?:['’]\w+)? ")
 _ENDS_IN_NAME: Final = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*$")
-_PASSING: Final = words_of("""
-today tonight tomorrow yesterday ago last next recently lately soon later earlier again still already yet once usually mostly when while
-whenever because
-""")
+_PASSING: Final = PASSING - {"this"} | words_of("once usually mostly")
 _LIGHT: Final = frozenset(
     map(
         stem_of,
@@ -321,7 +315,7 @@ def _is_content(word: str) -> bool:
 def _has_several(tokens: Sequence[str], words: Sequence[str]) -> bool:
     """Return whether words join several values; "and" between names at the beginning joins subjects."""
     at = 1 if words[1] == "and" and tokens[0][0].isupper() and tokens[2:3] and tokens[2][0].isupper() else -1
-    return any(word in _SEVERAL for n, word in enumerate(words) if n != at)
+    return any(word in SEVERAL for n, word in enumerate(words) if n != at)
 
 
 def _without_end(tokens: Sequence[str], words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
