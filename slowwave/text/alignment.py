@@ -377,7 +377,8 @@ def _parts(
 
 
 def _is_verbless(words: Sequence[str]) -> bool:
-    return _VERBS.isdisjoint(words) and not any(map(_is_third_person, words)) and words[1:2] != ["and"]
+    verbs = (_is_third_person(word) or CONTRACTED.match(word) for word in words)
+    return _VERBS.isdisjoint(words) and not any(verbs) and words[1:2] != ["and"]
 
 
 def _is_third_person(word: str) -> bool:

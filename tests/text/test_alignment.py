@@ -27,6 +27,7 @@ def aligned(earlier: str, later: str) -> bool:
         ("The code of the shed is 5521.", "No, the code of the shed is 5512."),
         ("My instructor is Ada Lind.", "Actually, my instructor is Otto Berg, not Ada Lind."),
         ("Ida works for Reed Systems.", "Ida started at Holm Freight last week."),
+        ("I'm a welder.", "I've trained as a nurse."),
         ("Case 4117 is assigned to Ada Lind.", "Case 4117 has been reassigned to Otto Berg."),
     ],
 )
