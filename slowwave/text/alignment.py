@@ -15,22 +15,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise, product
 from operator import itemgetter
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
-from slowwave.text.clauses import stated_clauses, stem_of, stems
+from slowwave.text.clauses import Proposition, Relation, Slot, Span, Subject, stated_clauses, stem_of, stems
 from slowwave.text.date_context import IRREGULAR
 from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion, is_profession
 from slowwave.text.figures import is_unit, join_thousands
-from slowwave.text.frames import TAKES_MANY, without_lead
+from slowwave.text.frames import PASSING, SEVERAL, TAKES_MANY, without_lead
 from slowwave.text.names import is_given, is_plain, known_names
 from slowwave.text.relations import MEMBERSHIPS
-from slowwave.text.subjects import are_apart, is_open, is_present
+from slowwave.text.subjects import CONTRACTED, are_apart, is_open, is_present
 from slowwave.text.tokens import fold
 from slowwave.text.words import DENIALS, GRAMMAR, NEGATIONS, words_of
-
-Marker = Literal["", "new", "correction", "over", "several"]
-"""Whether a clause calls its value new, corrects one, withdraws it or has several; empty for a plain statement."""
 
 _LONGEST: Final = 200  # characters of a clause
 _MOST_WORDS: Final = 30
@@ -52,14 +49,11 @@ _CURRENCIES: Final = words_of("euro euros dollar dollars pound pounds franc fran
 _OWN: Final = words_of("i my me mine we our us i'm i've")
 _USER: Final = words_of("user user's")
 _PRONOUNS: Final = words_of("it they he she")
-_POINTING: Final = words_of("you're you’re this that these those there here such so who which what you your")
+_POINTING: Final = words_of("this that these those there here such so who which what you your")
 _ASKING: Final = words_of("how what where why whose which please what's how's where's")
 _ASKS: Final = words_of("can could would will should shall do does did is are was were may who when")
 """First words of a question without its mark."""
 _EXAMPLE: Final = re.compile(r"\bfor (?:example|instance)\b|\be\.g\.", re.IGNORECASE)
-_SEVERAL: Final = words_of(
-    "and or nor plus also another too sometimes often occasionally besides both either neither including"
-)
 _NAMED: Final = words_of("person place land name")
 """Kinds of values that are names."""
 
@@ -167,10 +161,7 @@ _AND: Final = re.compile(
 _MINE: Final = re.compile(r"\b(?:[Mm]y|[Oo]ur) ([\w-]+)(?: ([\w-]+))?")
 _BY_SPEAKER: Final = re.compile(r"(?:I|We|i|we)(?:['’]\w+)? ")
 _ENDS_IN_NAME: Final = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*$")
-_PASSING: Final = words_of("""
-today tonight tomorrow yesterday ago last next recently lately soon later earlier again still already yet once usually mostly when while
-whenever because
-""")
+_PASSING: Final = PASSING - {"this"} | words_of("once usually mostly")
 _LIGHT: Final = frozenset(
     map(
         stem_of,
@@ -181,45 +172,6 @@ have has had get got gets give given come goes let lets need effective immediate
 """),
     )
 )
-
-
-class Slot(NamedTuple):
-    """A name or figure in a clause: its kind, its folded words, and how the clause links it to its subject.
-
-    ``link`` is a preposition, ``is`` after a form of *be* or a sign such as a colon, ``subject`` at the beginning, or empty for an object.
-    ``relation`` is the stem of the word that says of what it is the value: "call" of "calls at Vaasa", "lead" of "The lead of Reed is Ida".
-    """
-
-    kind: str
-    words: tuple[str, ...]
-    link: str
-    relation: str
-
-
-class Proposition(NamedTuple):
-    """A clause that states something, without its grammar. Questions, suppositions, quotations and denials give none.
-
-    ``sentence`` and ``text`` are the words as written, of the sentence and of the clause. ``speaker`` is whether it is about its speaker
-    ("i") or the user. ``slots`` are its names and figures, ``content`` the stems of its other words of content in order, ``plain`` these
-    words as folded, and ``first`` the stem with which the clause begins, mostly of its subject. ``context`` are words to which a pronoun
-    at its beginning may point. ``marker`` is its polarity, mood and time, ``old`` the words of a value that it says is no longer right.
-    """
-
-    sentence: str
-    text: str
-    speaker: Literal["", "i", "user"]
-    slots: tuple[Slot, ...]
-    content: tuple[str, ...]
-    plain: tuple[str, ...]
-    context: frozenset[str]
-    marker: Marker
-    old: frozenset[str]
-    first: str
-
-    @property
-    def words(self) -> frozenset[str]:
-        """Return the stems of content and the words of names and figures."""
-        return frozenset((*self.content, *(word for value in self.slots for word in value.words)))
 
 
 def relation_names(text: str) -> list[str]:
@@ -291,16 +243,19 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
         return None
     words = stated.lower() if stated.isascii() else ""
     words = _TOKEN.findall(words) if words else [fold(token) for token in tokens]
-    points = words[0] in _PRONOUNS
-    if words[0] in _POINTING | _ASKS or (points and not ahead) or words[1] == "me" or not _ASKING.isdisjoint(words):
+    opening = words[0].replace("’", "'").partition("'")[0]  # "there's" is about "there"
+    points = opening in _PRONOUNS
+    if opening in _POINTING | _ASKS or (points and not ahead) or words[1] == "me" or not _ASKING.isdisjoint(words):
         return None
     over = not _ENDING.isdisjoint(words) and _OVER.search(stated) is not None
     if not over and not (NEGATIONS.isdisjoint(words) and DENIALS.isdisjoint(words)):
         if not corrects or NEGATIONS.isdisjoint(words):
             return None
         over = True  # "Correction: the allergy is not Bela's"
-    if _EXAMPLE.search(stated):
+    holds = is_present(stated)
+    if _EXAMPLE.search(stated) or (not holds and is_open(stated)):
         return None
+    holds = holds and _PASSING.isdisjoint(words)
     inner = not sentence.startswith(clause[:_SHORT])
     if inner and tokens[0].islower() and (words[0] in IRREGULAR or words[0].endswith("ed")):
         return None  # a verb whose subject is in another clause
@@ -320,22 +275,22 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
     if new and not over and any(value.link == "from" for value in values):
         dropped += [word for value in values if value.link == "from" for word in value.words]
         values = tuple(value for value in values if value.link != "from")
-    marker: Marker = (
-        "several" if several else "over" if over else "correction" if corrects or old else "new" if new else ""
-    )
-    if not marker and _is_verbless(words) and _SIGNS.isdisjoint(words) and all(v.kind in _NAMED for v in values):
+    corrected = corrects or old is not None
+    states = several or over or corrected or new or not (_is_verbless(words) and _SIGNS.isdisjoint(words))
+    if not states and all(v.kind in _NAMED for v in values):
         return None  # an order, a heading: "Lend Ada the drill", "Alarm at Oil Jetty"
+    if wrong := tuple(w for w in dropped if w not in GRAMMAR):
+        values = (*values, Slot(wrong, "not"))
     return Proposition(
-        sentence,
-        stated,
+        0,
+        Span(sentence, stated),
         "user" if not _USER.isdisjoint(words) else "i" if not _OWN.isdisjoint(words) else "",
+        Subject(_first(words), stems(ahead) if points else frozenset()),
+        Relation(content, plain, several),
         values,
-        content,
-        plain,
-        stems(ahead) if points else frozenset(),
-        marker,
-        frozenset(w for w in dropped if w not in GRAMMAR),
-        _first(words),
+        "withdrawn" if over else "asserted",
+        "corrected" if corrected else "stated",
+        "new" if new and not (over or corrected) else "" if holds else "past",
     )
 
 
@@ -354,13 +309,17 @@ def _relation_of_person(
 
 
 def _first(words: Sequence[str]) -> str:
-    return next((stem_of(word) for word in words if word not in GRAMMAR and word[0].isalnum()), "")
+    return next((stem_of(word) for word in words if _is_content(word)), "")
+
+
+def _is_content(word: str) -> bool:
+    return word not in GRAMMAR and word[0].isalnum() and CONTRACTED.match(word) is None
 
 
 def _has_several(tokens: Sequence[str], words: Sequence[str]) -> bool:
     """Return whether words join several values; "and" between names at the beginning joins subjects."""
     at = 1 if words[1] == "and" and tokens[0][0].isupper() and tokens[2:3] and tokens[2][0].isupper() else -1
-    return any(word in _SEVERAL for n, word in enumerate(words) if n != at)
+    return any(word in SEVERAL for n, word in enumerate(words) if n != at)
 
 
 def _without_end(tokens: Sequence[str], words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -402,7 +361,7 @@ def _parts(
             nearest = content[-1] if content else ""
             if link == "is" and end == len(words) and words[end - 1].endswith(("'s", "’s")):
                 words = [*words[: end - 1], words[end - 1][:-2]]  # "is not Ada's"
-            values.append(Slot(_kind(tokens[n:end], words[n:end], unit), tuple(words[n:end]), link, nearest))
+            values.append(Slot(tuple(words[n:end]), link, _kind(tokens[n:end], words[n:end], unit), nearest))
             n, link, since = end, "", 0
             continue
         word = words[n]
@@ -410,7 +369,7 @@ def _parts(
             link, since = word, 0
         elif word in _COPULAS:
             link, since = "is", 0
-        elif word not in GRAMMAR and word not in _TITLES and word[0].isalnum():
+        elif word not in _TITLES and _is_content(word):
             since += 1
             link = link if since == 1 else ""  # "on port 8080"
             stemmed = stem_of(word.removesuffix("'s").removesuffix("’s"))
@@ -424,7 +383,8 @@ def _parts(
 
 
 def _is_verbless(words: Sequence[str]) -> bool:
-    return _VERBS.isdisjoint(words) and not any(map(_is_third_person, words)) and words[1:2] != ["and"]
+    verbs = (_is_third_person(word) or CONTRACTED.match(word) for word in words)
+    return _VERBS.isdisjoint(words) and not any(verbs) and words[1:2] != ["and"]
 
 
 def _is_third_person(word: str) -> bool:
@@ -494,28 +454,28 @@ def _kind(tokens: Sequence[str], words: Sequence[str], unit: str) -> str:
 def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedValue | None:
     """Return the words by which two clauses give one subject another value; None if both may be true.
 
-    The earlier one states a value in the present. The later one does so too, or says that its value is new or corrects one.
+    The earlier one states a value in the present. The later one does so too, says that its value is new, corrects one or withdraws it.
     """
-    if bool(earlier.speaker) != bool(later.speaker) or not {"over", "several"}.isdisjoint(
-        (earlier.marker, later.marker)
-    ):
+    if bool(earlier.speaker) != bool(later.speaker) or earlier.relation.several or later.relation.several:
         return None
+    if earlier.polarity == "withdrawn" or earlier.time == "past" or (later.time == "past" and not later.is_news):
+        return None
+    if later.polarity == "withdrawn":
+        return _withdrawn(earlier, later)
     mine, theirs = _apart(earlier, later), _apart(later, earlier)
     if mine is None or theirs is None or (not later.old and (len(mine) != len(theirs) or len(mine) > 1)):
         return None
     left, more = _left(earlier, later), _left(later, earlier)
-    both = frozenset(earlier.content) & frozenset(later.content)
+    both = frozenset(earlier.relation.stems) & frozenset(later.relation.stems)
     if any(
-        one.context and one.context.isdisjoint(other.words | other.context)
+        one.subject.context and one.subject.context.isdisjoint(other.known)
         for one, other in ((earlier, later), (later, earlier))
     ):
         return None
-    names = {word for value in earlier.slots if value not in mine for word in value.words} & (
-        later.words | later.context
-    )
-    pointed = (earlier.words | earlier.context) & later.context | later.words & earlier.context
+    names = {word for value in earlier.values if value not in mine for word in value.words} & later.known
+    pointed = earlier.known & later.subject.context | later.words & earlier.subject.context
     if later.old:
-        known = {*earlier.words, *earlier.plain}
+        known = {*earlier.words, *earlier.relation.words}
         if not later.old <= known or not (names - later.old or earlier.speaker or both):
             return None
         if any(later.old.isdisjoint(value.words) for value in mine):
@@ -524,39 +484,37 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
     elif mine:
         one, other = mine[0], theirs[0]
         if not _are_rivals(one, other, same=not (left or more)) or not (
-            later.marker == "correction" or (_is_single(one) and _is_single(other)) or _are_leaders(earlier, one, other)
+            later.mood == "corrected" or (_is_single(one) and _is_single(other)) or _are_leaders(earlier, one, other)
         ):
             return None
-        if one.link and other.link and one.link != other.link and not (left or more or earlier.marker or later.marker):
+        linked_otherwise = one.link != other.link and "" not in (one.link, other.link)
+        if linked_otherwise and not (left or more or earlier.is_news or later.is_news):
             return None
-        if one.link == "for" and any(value.link == "is" and value not in mine for value in earlier.slots):
+        if one.link == "for" and any(value.link == "is" and value not in mine for value in earlier.values):
             return None  # "The contact for Reed is Ada", "The contact for Holm is Ada"
         figures = one.kind not in _NAMED
     elif _are_words_apart(earlier, later, left, more):
         figures, left, more = False, frozenset[str](), frozenset[str]()
     else:
         return None
-    of_one = bool(later.marker and mine) and earlier.first == later.first and earlier.first in both
+    first = earlier.subject.first
+    of_one = later.is_news and mine and first == later.subject.first and first in both
     if not (names or earlier.speaker or of_one or len(both | pointed) > 1) or max(len(left), len(more)) > _LEFT:
         return None
-    if not figures and not _MANY_STEMS.isdisjoint(map(stem_of, (*earlier.plain, *later.plain))):
+    if not figures and not _MANY_STEMS.isdisjoint(map(stem_of, (*earlier.relation.words, *later.relation.words))):
         return None
     if any(value.link == "is" and value.kind in _NAMED for value in (*mine, *theirs)) and not _MANY_NOUNS.isdisjoint(
         both
     ):
         return None
-    if earlier.speaker and not (left | more).isdisjoint(_possessed(earlier.text) | _possessed(later.text)):
+    if earlier.speaker and not (left | more).isdisjoint(_possessed(earlier) | _possessed(later)):
         return None  # "I live in Oslo", "My sister lives in Ghent"
-    if left and more and not (later.marker and both and max(len(left), len(more)) == 1):
+    if left and more and not (later.is_news and both and max(len(left), len(more)) == 1):
         return None
-    if left and more and are_apart(earlier.text, later.text):
+    if left and more and are_apart(earlier.span.clause, later.span.clause):
         return None
     sure = bool(both) or not (left or more)
-    if not sure and not (later.marker and names and _may_replace(mine, theirs)):
-        return None
-    if not (earlier.marker == "new" or _is_current(earlier)) or not (
-        _is_current(later) if not later.marker else not is_open(later.text)
-    ):
+    if not sure and not (later.is_news and names and _may_replace(mine, theirs)):
         return None
     relation = {value.relation for value in (*mine, *theirs)}
     old = next((value.words for value in mine if value.kind in _NAMED), ())
@@ -565,26 +523,21 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
         frozenset(relation) if len(relation) == 1 else both,
         sure,
         figures,
-        any(value not in mine and not names.isdisjoint(value.words) for value in earlier.slots),
+        any(value not in mine and not names.isdisjoint(value.words) for value in earlier.values),
         old,
     )
 
 
-def _possessed(text: str) -> frozenset[str]:
+def _possessed(one: Proposition) -> frozenset[str]:
     """Return the stems of the words after "my" and "our"."""
-    return frozenset(stem_of(fold(word)) for pair in _MINE.findall(text) for word in pair)
-
-
-def _is_current(one: Proposition) -> bool:
-    """Return whether a clause states what holds, not what was or what happens at one time."""
-    return is_present(one.text) and _PASSING.isdisjoint(one.text.lower().split())
+    return frozenset(stem_of(fold(word)) for pair in _MINE.findall(one.span.clause) for word in pair)
 
 
 def _apart(one: Proposition, other: Proposition) -> list[Slot] | None:
     """Return the names and figures that another clause lacks; None if it has a part of one."""
     found: list[Slot] = []
-    known = other.words | other.context
-    for value in one.slots:
+    known = other.known
+    for value in one.values:
         shared = sum(word in known for word in value.words)
         if not shared:
             found.append(value)
@@ -598,7 +551,7 @@ def _apart(one: Proposition, other: Proposition) -> list[Slot] | None:
 
 def _left(one: Proposition, other: Proposition) -> frozenset[str]:
     """Return the stems of content that another clause lacks."""
-    return frozenset(one.content) - other.words - other.context
+    return frozenset(one.relation.stems) - other.known
 
 
 def _are_rivals(one: Slot, other: Slot, *, same: bool) -> bool:
@@ -619,8 +572,8 @@ def _is_single(value: Slot) -> bool:
 def _are_leaders(earlier: Proposition, one: Slot, other: Slot) -> bool:
     """Return whether two values are persons who lead what the clauses are about ("Ada manages the mill."), and are not led themselves."""
     both = {(value.kind, value.link) for value in (one, other)} == {("person", "subject")}
-    led = any(value.link == "by" for value in earlier.slots)
-    return both and not led and not _LEAD_STEMS.isdisjoint(earlier.content)
+    led = any(value.link == "by" for value in earlier.values)
+    return both and not led and not _LEAD_STEMS.isdisjoint(earlier.relation.stems)
 
 
 def _may_replace(mine: Sequence[Slot], theirs: Sequence[Slot]) -> bool:
@@ -638,20 +591,22 @@ def _may_replace(mine: Sequence[Slot], theirs: Sequence[Slot]) -> bool:
 def _are_words_apart(earlier: Proposition, later: Proposition, left: frozenset[str], more: frozenset[str]) -> bool:
     """Return whether all that two clauses differ in are words that exclude each other, or that a correction exchanges."""
     a, b = (
-        [word for word, stemmed in zip(side.plain, side.content, strict=True) if stemmed in own]
+        [word for word, stemmed in zip(side.relation.words, side.relation.stems, strict=True) if stemmed in own]
         for side, own in ((earlier, left), (later, more))
     )
     if not 0 < len(a) <= _LARGEST_WORDS or not 0 < len(b) <= _LARGEST_WORDS:
         return False
-    if not all(_is_linked(side.text, words[0]) for side, words in ((earlier, a), (later, b))):
+    if not all(_is_linked(side.span.clause, words[0]) for side, words in ((earlier, a), (later, b))):
         return False
-    rest, other = (frozenset(side.content) - own for side, own in ((earlier, left), (later, more)))
-    if later.marker == "new" and rest == other and rest and earlier.first == later.first:
+    rest, other = (frozenset(side.relation.stems) - own for side, own in ((earlier, left), (later, more)))
+    if later.time == "new" and rest == other and rest and earlier.subject.first == later.subject.first:
         return True
     are_jobs = is_profession(a[-1]) and is_profession(b[-1])
     if are_jobs or exclusion(a[-1], b[-1]) is not None or exclusion("_".join(a), "_".join(b)) is not None:
-        return [w for w in earlier.content if w not in left] == [w for w in later.content if w not in more]
-    return later.marker == "correction" and bool(frozenset(earlier.content) & frozenset(later.content))
+        return [w for w in earlier.relation.stems if w not in left] == [
+            w for w in later.relation.stems if w not in more
+        ]
+    return later.mood == "corrected" and bool(frozenset(earlier.relation.stems) & frozenset(later.relation.stems))
 
 
 def _is_linked(text: str, word: str) -> bool:
@@ -662,25 +617,20 @@ def _is_linked(text: str, word: str) -> bool:
     )
 
 
-def withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | None:
+def _withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | None:
     """Return the words by which a later clause withdraws what an earlier one states; None if it does not."""
-    if later.marker != "over" or earlier.marker in ("over", "several") or bool(earlier.speaker) != bool(later.speaker):
-        return None
     if _apart(later, earlier) != []:
         return None
-    kin = {word for word in later.content if any(_are_kin(word, other) for other in earlier.content)}
-    missing = _left(later, earlier) - kin
-    both = frozenset(later.content) & (earlier.words | earlier.context | kin)
-    names = frozenset(word for value in later.slots for word in value.words)
-    known = sum(not earlier.words.isdisjoint(value.words) for value in later.slots)
+    kin = {word for word in later.relation.stems if any(_are_kin(word, other) for other in earlier.relation.stems)}
+    both = frozenset(later.relation.stems) & (earlier.known | kin)
+    names = frozenset(word for value in later.values for word in value.words)
+    known = sum(not earlier.words.isdisjoint(value.words) for value in later.values)
     may_miss = 1 if known + len(both) > 2 or known > 1 else 0
-    if len(missing) > may_miss or known + len(both) < 2 - bool(later.speaker) or not (known or later.speaker):
+    if known + len(both) < 2 - bool(later.speaker) or not (known or later.speaker):
         return None
-    return (
-        OtherStatedValue(both | names, both, sure=True, figures=False)
-        if _is_current(earlier) and not is_open(later.text)
-        else None
-    )
+    if len(_left(later, earlier) - kin) > may_miss:
+        return None
+    return OtherStatedValue(both | names, both, sure=True, figures=False)
 
 
 def _are_kin(one: str, other: str) -> bool:

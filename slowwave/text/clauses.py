@@ -8,9 +8,10 @@ another person's words count for their own clause only. English. Linear in the t
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from slowwave.text.exclusions import irregular_base, relations
 from slowwave.text.sentences import Verbatim, sentences
@@ -139,71 +140,106 @@ _FORMS: Final[Mapping[str, str]] = {
 """Forms that ``slowwave.text.exclusions`` does not know: of auxiliaries, and rare ones."""
 
 
-class Assertion(NamedTuple):
-    """Clause in which the speaker states in the first person what is or was.
-
-    ``words`` are all stems of content, ``phrases`` those after each preposition; ``past`` is whether the verb is in a past form.
-    """
+class Span(NamedTuple):
+    """The sentence and the clause as written, without quotations and code."""
 
     sentence: str
-    words: frozenset[str]
-    verb: str
-    phrases: Mapping[str, frozenset[str]]
-    past: bool
+    clause: str
 
 
-class Denial(NamedTuple):
-    """Clause in which the speaker has never done something.
+class Subject(NamedTuple):
+    """The stem with which a clause begins, mostly of its subject, and the words to which a pronoun there may point."""
 
-    ``words`` are the stems that state what, ``object`` are those before the first preposition, ``phrases`` those after each
-    preposition, ``limits`` those that state when. A ``habit`` is denied in the present ("I never drink coffee").
+    first: str = ""
+    context: frozenset[str] = frozenset()
+
+
+class Relation(NamedTuple):
+    """The words of content of a clause beside its slots: their stems in order, and the words as folded.
+
+    With ``several`` the relation has several of the values at a time. ``verb`` is its stem, where a reader knows which word it is.
     """
 
-    sentence: str
-    words: frozenset[str]
-    verb: str
-    object: frozenset[str]
-    phrases: Mapping[str, frozenset[str]]
-    limits: frozenset[str]
-    habit: bool
+    stems: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    several: bool = False
+    verb: str = ""
 
 
-class Attitude(NamedTuple):
-    """Liking or dislike: of whom ("i" or "user"), whether it is a liking, and of what.
+class Slot(NamedTuple):
+    """A name or figure in a clause: its folded words, how the clause links it to its subject, and its kind.
 
-    ``words`` are those of the whole object, ``core`` those up to its ``head``: "long walks" of "long walks by the sea".
+    ``link`` is a preposition, ``is`` after a form of *be* or a sign such as a colon, ``subject`` at the beginning, ``not`` for a value
+    that is no longer right, ``when`` for a limit in time, or empty for an object. ``relation`` is the stem of the word that says of what
+    it is the value: "call" of "calls at Vaasa", "lead" of "The lead of Reed is Ida". Objects of verbs are slots without a kind, whose
+    words are stems.
     """
 
-    sentence: str
-    holder: str
-    likes: bool
-    head: str
-    core: frozenset[str]
-    words: frozenset[str]
+    words: tuple[str, ...]
+    link: str = ""
+    kind: str = ""
+    relation: str = ""
 
-    def excludes(self, liking: Attitude) -> bool:
-        """Return whether this dislike excludes a liking: one object is the other, or a kind of it.
 
-        A dislike under a condition ("coffee with milk") does not exclude the liking without it.
-        """
-        return self.words <= liking.words or (liking.words <= self.words and self.words - liking.words <= self.core)
+class Proposition(NamedTuple):
+    """A clause that states something, without its grammar. Questions, suppositions and quotations give none.
+
+    ``text_id`` is the number of its text among those compared, 0 until it has one. ``speaker`` is whether it is about its speaker ("i") or
+    the user; of texts that are compared, the author. A ``denied`` clause says that something was never so, or that somebody does not like
+    it. ``time`` is empty for what holds, and past for what was or happens at one time; a correction was right before, so it is not new.
+    """
+
+    text_id: int
+    span: Span
+    speaker: str
+    subject: Subject
+    relation: Relation
+    slots: tuple[Slot, ...]
+    polarity: Literal["asserted", "denied", "withdrawn"]
+    mood: Literal["stated", "corrected"]
+    time: Literal["", "new", "past"]
+
+    @property
+    def values(self) -> tuple[Slot, ...]:
+        """Return the slots that hold, without limits in time."""
+        return tuple(slot for slot in self.slots if slot.link not in ("not", "when"))
+
+    @property
+    def old(self) -> frozenset[str]:
+        """Return the words of the values that are no longer right."""
+        return frozenset(word for slot in self.slots if slot.link == "not" for word in slot.words)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Return the stems of content and the words of names and figures."""
+        return frozenset((*self.relation.stems, *(word for value in self.values for word in value.words)))
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Return its words, and those to which its pronoun may point."""
+        return self.words | self.subject.context
+
+    @property
+    def is_news(self) -> bool:
+        """Return whether a clause withdraws a value, corrects one or calls it new."""
+        return self.polarity == "withdrawn" or self.mood == "corrected" or self.time == "new"
 
 
 class Clauses(NamedTuple):
     """The clauses of a text by kind, and whether the text states nothing beside one sentence."""
 
-    assertions: tuple[Assertion, ...]
-    denials: tuple[Denial, ...]
-    attitudes: tuple[Attitude, ...]
+    assertions: tuple[Proposition, ...]
+    denials: tuple[Proposition, ...]
+    attitudes: tuple[Proposition, ...]
     is_single: bool
 
 
 @lru_cache(maxsize=4096)
 def read_clauses(text: str) -> Clauses:
     """Parse the clauses of a text in which a speaker asserts, denies, likes or dislikes something."""
-    assertions: list[Assertion] = []
-    denials: list[Denial] = []
-    attitudes: list[Attitude] = []
+    assertions: list[Proposition] = []
+    denials: list[Proposition] = []
+    attitudes: list[Proposition] = []
     stating = 0
     plain = _is_plain(text)
     for sentence in _sentences(text):
@@ -212,10 +248,10 @@ def read_clauses(text: str) -> Clauses:
         if len(sentence) > LONGEST_SENTENCE or _UNREAL.search(sentence):
             continue
         for clause in _unconditional(clauses):
-            attitudes += _attitudes(sentence, clause)
+            attitudes += _attitudes(Span(sentence, clause))
             clause = _PREFACE.sub("", clause)
-            denials += _denials(sentence, clause)
-            if (assertion := _assertion(sentence, clause)) is not None:
+            denials += _denials(Span(sentence, clause))
+            if (assertion := _assertion(Span(sentence, clause))) is not None:
                 assertions.append(assertion)
     return Clauses(tuple(assertions), tuple(denials), tuple(attitudes), plain and stating <= 1)
 
@@ -347,8 +383,8 @@ def _own_words(clause: str) -> tuple[str, list[str]] | None:
     return (short or words[0], words) if words else None
 
 
-def _assertion(sentence: str, clause: str) -> Assertion | None:
-    own = _own_words(clause)
+def _assertion(span: Span) -> Proposition | None:
+    own = _own_words(span.clause)
     if own is None or any(not unsaid.isdisjoint(own[1]) for unsaid in (_HARDLY, NEGATIONS, DENIALS)):
         return None
     auxiliary, words = own
@@ -364,12 +400,13 @@ def _assertion(sentence: str, clause: str) -> Assertion | None:
     ):
         verb = _BE
     past = had or auxiliary in ("was", "did") or is_past(kept[0])
-    return Assertion(sentence, stems(_RELATIVE.split(clause)[0]), verb, _phrases(words)[1], past)
+    relation = Relation(tuple(stems(_RELATIVE.split(span.clause)[0])), verb=verb)
+    return _own_proposition(span, relation, [*_phrases(words, verb)], "asserted", past=past)
 
 
-def _denials(sentence: str, clause: str) -> Iterator[Denial]:
+def _denials(span: Span) -> Iterator[Proposition]:
     """Yield what a clause with "never" denies, each of several things that it joins with "or" by itself."""
-    own = _own_words(clause)
+    own = _own_words(span.clause)
     if own is None or own[0] in ("am", "was"):
         return
     auxiliary, words = own
@@ -393,49 +430,56 @@ def _denials(sentence: str, clause: str) -> Iterator[Denial]:
     verb, limits = stem_of(after[0]), _LIMITS.search(rest)
     if verb == _BE and after[1:2] and after[1] not in _PLACES:
         return  # "never been happy"
-    perfect = auxiliary in ("have", "had")
-    habit = not perfect and not is_past(after[0])
+    past = auxiliary in ("have", "had") or is_past(after[0])
+    when = [Slot(tuple(stems(limits["when"])), "when")] if limits else []
     for part in re.split(r" (?:or|nor|and) ", rest):
         first = part.split()[0]
         verb = stem_of(first) if is_past(first) else verb
         if content := (stems(part) | {verb}) - (_LIGHT.keys() & {verb}):
             own_verb = first == after[0] or verb == stem_of(first)
-            what, phrases = _phrases(part.split()[own_verb:])
-            yield Denial(
-                sentence, content, verb, what, phrases, stems(limits["when"]) if limits else frozenset(), habit
-            )
+            slots = [*_phrases(part.split()[own_verb:], verb), *when]
+            yield _own_proposition(span, Relation(tuple(content), verb=verb), slots, "denied", past=past)
 
 
-def _phrases(words: Sequence[str]) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
-    """Return the stems of content before the first preposition, and those after each preposition."""
-    found, after = {"": frozenset[str]()}, ""
+def _own_proposition(
+    span: Span, relation: Relation, slots: Sequence[Slot], polarity: Literal["asserted", "denied"], *, past: bool
+) -> Proposition:
+    return Proposition(0, span, "i", Subject(), relation, tuple(slots), polarity, "stated", "past" if past else "")
+
+
+def _phrases(words: Sequence[str], verb: str) -> Iterator[Slot]:
+    """Yield the stems of content before the first preposition, and those after each preposition."""
+    found, after = defaultdict[str, list[str]](list), ""
     for word in words:
         if word in _PREPOSITIONS:
             after = word
-        elif content := stems(word):
-            found[after] = found.get(after, frozenset()) | content
-    return found.pop(""), found
+        else:
+            found[after] += stems(word)
+    yield from (Slot(tuple(content), link, relation=verb) for link, content in found.items() if content)
 
 
-def contradiction(denial: Denial, assertion: Assertion, weights: Mapping[str, float]) -> float:
+def contradiction(denial: Proposition, assertion: Proposition, weights: Mapping[str, float]) -> float:
     """Return how surely an assertion says what a denial denies; 0 if too few of its words, by weight, are in the assertion.
 
     The score is the share of the words, and more if the verb is the same. ``weights`` has the words of the denial.
     """
-    if (denial.habit and assertion.past) or not denial.limits <= assertion.words:
+    words, stated = denial.words, assertion.words
+    linked = {slot.link: slot.words for slot in denial.slots}
+    if (not denial.time and assertion.time) or not stated.issuperset(linked.pop("when", ())):
+        return 0.0  # a habit of the present, an act of the past
+    verb, other = denial.relation.verb, assertion.relation.verb
+    verbs = stated | {other}
+    same = verb in verbs
+    if not same and any(verb in alike and not alike.isdisjoint(verbs) for alike in _ALIKE):
+        words, same = words - {verb}, True
+    shared = words & stated
+    if (what := linked.pop("", ())) and shared.isdisjoint(what):
         return 0.0
-    verbs = assertion.words | {assertion.verb}
-    words, same = denial.words, denial.verb in verbs
-    if not same and any(denial.verb in alike and not alike.isdisjoint(verbs) for alike in _ALIKE):
-        words, same = words - {denial.verb}, True
-    shared = words & assertion.words
-    if denial.object and denial.object.isdisjoint(shared):
-        return 0.0
-    if any(mine.isdisjoint(shared) and assertion.phrases.get(how) for how, mine in denial.phrases.items()):
+    if any(slot.link in linked and shared.isdisjoint(linked[slot.link]) for slot in assertion.slots):
         return 0.0  # "in French", "in English"
-    if denial.verb in _LIGHT and not same:
-        allowed = _LIGHT[denial.verb]
-        if assertion.verb not in allowed if allowed else assertion.verb in _IDLE:
+    if verb in _LIGHT and not same:
+        allowed = _LIGHT[verb]
+        if other not in allowed if allowed else other in _IDLE:
             return 0.0
     elif not same and len(shared) < 2:
         return 0.0
@@ -485,9 +529,10 @@ _TRAIL: Final = re.compile(
 _LARGEST_OBJECT: Final = 8  # words
 
 
-def _attitudes(sentence: str, clause: str) -> Iterator[Attitude]:
-    match = _ATTITUDE.match(clause)
-    if match is None or not _OTHERS.isdisjoint(_WORD.findall(match["lead"].lower())) or _RESTRICTED.search(clause):
+def _attitudes(span: Span) -> Iterator[Proposition]:
+    """Yield the objects that a clause likes or dislikes: the stems up to the head of each, and those after it."""
+    match = _ATTITUDE.match(span.clause)
+    if match is None or not _OTHERS.isdisjoint(_WORD.findall(match["lead"].lower())) or _RESTRICTED.search(span.clause):
         return
     whole = _LONG.sub("", match["object"])
     if (match["liked"] or "").lower().startswith("prefer"):
@@ -498,8 +543,22 @@ def _attitudes(sentence: str, clause: str) -> Iterator[Attitude]:
         if not words or len(words) > _LARGEST_OBJECT or _NO_OBJECT.match(text):
             continue
         at = next((n for n, word in enumerate(words) if n and word in _PREPOSITIONS), len(words))
-        content = frozenset(stem_of(w) for w in words if w not in GRAMMAR)
-        head = stem_of(words[at - 1])
-        if head in content:
-            core = content & {stem_of(w) for w in words[:at]}
-            yield Attitude(sentence, "user" if match["user"] else "i", match["liked"] is not None, head, core, content)
+        if words[at - 1] not in GRAMMAR:
+            parts = (tuple(stem_of(w) for w in some if w not in GRAMMAR) for some in (words[:at], words[at:]))
+            attitude = _own_proposition(
+                span,
+                Relation(verb="like"),
+                [Slot(part, relation="like") for part in parts],
+                "asserted" if match["liked"] else "denied",
+                past=False,
+            )
+            yield attitude._replace(speaker="user") if match["user"] else attitude
+
+
+def excludes(dislike: Proposition, liking: Proposition) -> bool:
+    """Return whether a dislike excludes a liking: one object is the other, or a kind of it.
+
+    A dislike under a condition ("coffee with milk") does not exclude the liking without it.
+    """
+    mine, theirs = dislike.words, liking.words
+    return mine <= theirs or (theirs <= mine and (mine - theirs).issubset(dislike.slots[0].words))

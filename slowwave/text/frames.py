@@ -42,13 +42,17 @@ of in on at to from by for with into onto over under about after before during b
 within around across along past since until till than as like
 """)
 _ARTICLES: Final = words_of("a an the my your his her its our their this that these those some")
-_SEVERAL: Final = words_of(
+SEVERAL: Final = words_of(
     "and or nor plus also another too sometimes often occasionally besides both either neither including"
 )
-_RELATIVE: Final = words_of("""
+"""Words that join several values."""
+
+PASSING: Final = words_of("""
 today tonight tomorrow yesterday this ago last next recently lately soon later earlier again still already yet when while whenever if unless
 because
 """)
+"""Words with which a statement may hold at one time only."""
+
 TAKES_MANY: Final = words_of("""
 part parts kind kinds type types example examples allergic fluent good great bad interested able ready afraid fond keen proud aware used
 available similar related compatible connected close next full like likes loves hates enjoys speaks visited owns knows known mentioned
@@ -116,7 +120,7 @@ def read_framed(text: str) -> Framed | None:
         (word, capital) for n, (word, capital) in enumerate(kept) if word not in _CHANGE and (n, word) != (1, "new")
     ]
     words = tuple(word for word, _ in kept)
-    if not _RELATIVE.isdisjoint(words) or not _SEVERAL.isdisjoint(words) or _LISTED.search(text):
+    if not PASSING.isdisjoint(words) or not SEVERAL.isdisjoint(words) or _LISTED.search(text):
         return None
     return Framed(words, tuple(capital for _, capital in kept))
 
@@ -367,7 +371,7 @@ def _role(words: Sequence[str], *, may_be_bare: bool) -> tuple[str, tuple[str, .
         whose, kept = words[0], tuple(words[1:])
     else:
         whose, kept = "the", tuple(words) if may_be_bare else ()
-    plain = _RELATIVE.isdisjoint(kept) and _SEVERAL.isdisjoint(kept)
+    plain = PASSING.isdisjoint(kept) and SEVERAL.isdisjoint(kept)
     return whose, kept if plain and len(kept) <= _MOST_OF_A_ROLE and kept != ("new",) else ()
 
 

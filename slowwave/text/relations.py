@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slowwave.text import prefilter
+from slowwave.text.clauses import stated_clauses
 from slowwave.text.exclusions import is_profession
 from slowwave.text.names import is_given, is_plain, is_written_large
 from slowwave.text.sentences import sentences
 from slowwave.text.statements import stem
-from slowwave.text.subjects import CONTRACTED, STOPS, WORD, is_own, matter, persons, without_later
+from slowwave.text.subjects import CONTRACTED, STOPS, WORD, is_open, is_own, matter, persons, without_later
 from slowwave.text.tokens import fold, normalise_name
 from slowwave.text.words import words_of
 
 # Plain statements of a relation with one object: where someone lives and works, who leads something, what something is called.
 #
-# Present statements and changes are parsed ("moved to", "now", "no longer"), but no questions, hypotheses, negations, wishes or past
-# statements. A pattern begins at a subject and takes the object up to the next clause; unclear sentences are ignored. Linear in the text.
+# Present statements and changes are parsed ("moved to", "now"), clause by clause, but no questions, hypotheses, negations, wishes or past
+# statements. A pattern begins at a subject and takes the object; unclear clauses are ignored. Linear in the text.
 
 SELF: Final = "i"
 """The subject of statements by speakers about themselves."""
 
-_LONGEST: Final = 500  # maximum length in characters of a sentence
 _SHORT: Final = 4  # minimum length in letters of a word that the lexicon would contain
 _MOST_WORDS: Final = 6  # of an object
 
@@ -168,10 +168,7 @@ _LEAD_IN: Final = re.compile(
     re.IGNORECASE,
 )
 _UNSURE: Final = re.compile(
-    r"\?\s*$|n['’]t\b|\b(?:if|would|could|might|(?-i:may)|perhaps|maybe|probably|wants? to|plans? to|hopes? to|used to|formerly|previously|"
-    r"until|not|never|wish(?:es)?|think(?:s)? about|consider(?:s|ing)?|going to|will|whether|either|or|dream(?:s|t|ed)?|"
-    r"pretend(?:s|ed)?|imagine|except)\b",
-    re.IGNORECASE,
+    r"n['’]t\b|\b(?:not|never|used to|formerly|previously|until|either|or|except)\b", re.IGNORECASE
 )
 MEMBERSHIPS: Final = words_of("""
 club clubs choir choirs group groups team teams band bands orchestra ensemble chorus class classes course courses league society societies
@@ -183,7 +180,7 @@ library museum forum ranks family
 """Last or other words in names of groups that people join without working for them. A person may be a member of many groups."""
 
 _WORDS: Final = re.compile(r"[^\W_]+")
-_JOINED: Final = re.compile(r" and (?=now |is |am |works? |lives? |leads? |has )|; |, so |: (?=[A-Z])")
+_JOINED: Final = re.compile(r" and (?=now |is |am |works? |lives? |leads? |has )")
 _LEADING: Final = re.compile(rf"(?:I|{_NAME}(?: {_NAME}){{0,2}})(?= )")
 _SEVERAL: Final = re.compile(rf"{_NAME}(?:, {_NAME}){{0,3}},? and {_NAME}(?= (?:have|are|now|all|both|live|work)\b)")
 _CONTRACTED: Final = re.compile(r"^I['’](?:ve|m|d) ")
@@ -232,51 +229,32 @@ def stated_relations(text: str) -> tuple[StatedRelation, ...]:
     """Return the plain statements of a text in order; for each subject and relation only the last one."""
     found: dict[tuple[str, str], StatedRelation] = {}
     if TRIGGER.search(text):
-        for sentence in sentences(without_later(text)):
-            for clause in _each(sentence):
-                if len(clause) <= _LONGEST and (stated := _of(clause)) is not None:
+        for sentence, clause in stated_clauses(without_later(text)):
+            if is_open(clause) or _UNSURE.search(clause):
+                continue
+            changed = _CHANGED.search(sentence) is not None
+            for one in _each(clause):
+                stated = next((stated for part in _parts(one) if (stated := _in_clause(part, changed))), None)
+                if stated is not None:
                     found[stated.subject, stated.relation] = stated
     return tuple(found.values())
 
 
-def _each(sentence: str) -> Iterator[str]:
-    """Split a sentence about several people into one sentence for each: "Mara, Joss and Edie have moved to Truro"."""
-    if several := _SEVERAL.match(sentence):
-        yield from (name + sentence[several.end() :] for name in re.split(r",? and |, ", several[0]))
+def _each(clause: str) -> Iterator[str]:
+    """Split a clause about several people into one clause for each: "Mara, Joss and Edie have moved to Truro"."""
+    if several := _SEVERAL.match(clause):
+        yield from (name + clause[several.end() :] for name in re.split(r",? and |, ", several[0]))
     else:
-        yield sentence
+        yield clause
 
 
-def _of(sentence: str) -> StatedRelation | None:
-    """Return the relation that one sentence states."""
-    if _UNSURE.search(sentence):
-        return None
-    statement = _begun(sentence)
-    changed = bool(_CHANGED.search(sentence))
-    for clause in _clauses(statement):
-        if (stated := _in_clause(clause, changed)) is not None:
-            return stated
-    return None
-
-
-def _begun(said: str) -> str:
-    """Return a clause without the words before its subject."""
-    lead = _LEAD_IN.match(said)
-    return _CONTRACTED.sub("I ", said[lead.end() :] if lead else said)
-
-
-def _clauses(said: str) -> Iterator[str]:
-    """Yield the sentence and its further clauses, with its subject.
-
-    Further clauses follow "and", a semicolon, a colon or a conclusion.
-    """
-    yield said
-    parts = _JOINED.split(said, maxsplit=2)[1:]
-    subject = _LEADING.match(said)
-    for part in parts:
-        yield _begun(part[:1].upper() + part[1:])
-        if subject:
-            yield f"{subject[0]} {part}"
+def _parts(clause: str) -> Iterator[str]:
+    """Yield a clause without the words before its subject, and what "and" adds to it, with its subject."""
+    lead = _LEAD_IN.match(clause)
+    clause = _CONTRACTED.sub("I ", clause[lead.end() :] if lead else clause)
+    yield clause
+    if subject := _LEADING.match(clause):
+        yield from (f"{subject[0]} {part}" for part in _JOINED.split(clause, maxsplit=2)[1:])
 
 
 def _in_clause(said: str, changed: bool) -> StatedRelation | None:

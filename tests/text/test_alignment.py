@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.alignment import other_stated_value, read_propositions, withdrawn
+from slowwave.text.alignment import other_stated_value, read_propositions
 
 
 def aligned(earlier: str, later: str) -> bool:
     pairs = [(one, other) for one in read_propositions(earlier) for other in read_propositions(later)]
-    return any(other_stated_value(one, other) or withdrawn(one, other) for one, other in pairs)
+    return any(other_stated_value(one, other) for one, other in pairs)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,7 @@ def aligned(earlier: str, later: str) -> bool:
         ("The code of the shed is 5521.", "No, the code of the shed is 5512."),
         ("My instructor is Ada Lind.", "Actually, my instructor is Otto Berg, not Ada Lind."),
         ("Ida works for Reed Systems.", "Ida started at Holm Freight last week."),
+        ("I'm a welder.", "I've trained as a nurse."),
         ("Case 4117 is assigned to Ada Lind.", "Case 4117 has been reassigned to Otto Berg."),
     ],
 )
@@ -52,6 +53,7 @@ def test_another_value_in_a_clause_of_a_turn_is_aligned(earlier: str, later: str
     ("earlier", "later"),
     [
         ("Ida works for Reed Systems.", "Ida no longer works for Reed Systems."),
+        ("Ida moved to Vaasa last week.", "Ida no longer lives in Vaasa."),
         ("Ida tel 555 0178", "The number 555 0178 of Ida is out of service."),
         ("I eat vegan. Can you suggest a dinner?", "I no longer eat vegan."),
         ("Runa is allergic to walnuts.", "Correction: the walnut allergy is not Runa's."),
@@ -109,6 +111,8 @@ OTHERS = [
     ("Project Ada Lind is led by Otto Berg.", "Project Ida Holm is led by Otto Berg."),
     ("The contact for Reed Systems is Berg Freight.", "The contact for Holm Systems is Berg Freight."),
     ("I need a present for Ida before October.", "I need a present for Otto before May."),
+    ("I've been looking for a cellist.", "I've been learning a new dance."),
+    ("I've been working in my current mill for years.", "Actually, there's been a leak in a boat of my mill."),
 ]
 PLANS = [
     ("I live in Vaasa.", "I wanted to move to Turku."),

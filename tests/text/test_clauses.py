@@ -10,11 +10,11 @@ from slowwave.text.clauses import contradiction, read_clauses
 
 
 def verbs(text: str) -> list[str]:
-    return [one.verb for one in read_clauses(text).assertions]
+    return [one.relation.verb for one in read_clauses(text).assertions]
 
 
 def feelings(text: str) -> list[tuple[str, bool, str]]:
-    return [(one.holder, one.likes, one.head) for one in read_clauses(text).attitudes]
+    return [(one.speaker, one.polarity == "asserted", one.slots[0].words[-1]) for one in read_clauses(text).attitudes]
 
 
 def excludes(denial: str, assertion: str) -> bool:

@@ -40,9 +40,9 @@ from slowwave.text.clauses import (
     DISLIKES,
     LIKES,
     NEVER,
-    Attitude,
-    Denial,
+    Proposition,
     contradiction,
+    excludes,
     read_clauses,
     stems,
 )
@@ -144,10 +144,10 @@ def _groups(group: Ints, chosen: Bools) -> Iterator[list[int]]:
 
 def _denied(members: Sequence[int], texts: Sequence[str], when: Sequence[int], denies: Bools) -> Iterator[OpposedPair]:
     """Yield for each denial of one author the statement with the best clause against it."""
-    denials = [(n, denial) for n in members if denies[n] for denial in read_clauses(texts[n]).denials]
+    denials = [one._replace(text_id=n) for n in members if denies[n] for one in read_clauses(texts[n]).denials]
     if not denials:
         return
-    wanted = {word for _, denial in denials for word in denial.words}
+    wanted = {word for denial in denials for word in denial.words}
     having: defaultdict[str, list[int]] = defaultdict(list)
     words: dict[int, frozenset[str]] = {}
     for n in members:
@@ -156,26 +156,27 @@ def _denied(members: Sequence[int], texts: Sequence[str], when: Sequence[int], d
             having[word].append(n)
     weights = {word: math.log((len(members) + _PRIOR) / max(len(having[word]), 1)) for word in wanted}
     best: dict[tuple[int, str], tuple[float, int, int, str]] = {}
-    for n, denial in denials:
-        for m in _likely(n, denial, having, words, weights):
+    for denial in denials:
+        of_denial = denial.text_id, denial.span.sentence
+        for m in _likely(denial, having, words, weights):
             for assertion in read_clauses(texts[m]).assertions:
                 if score := contradiction(denial, assertion, weights):
-                    found = round(score, 6), when[m], m, assertion.sentence
-                    best[n, denial.sentence] = max(best.get((n, denial.sentence), found), found)
+                    found = round(score, 6), when[m], m, assertion.span.sentence
+                    best[of_denial] = max(best.get(of_denial, found), found)
     for (n, sentence), (*_, m, other) in best.items():
         yield OpposedPair("denial", n, m, (sentence, other))
 
 
 def _likely(
-    n: int,
-    denial: Denial,
+    denial: Proposition,
     having: Mapping[str, Sequence[int]],
     words: Mapping[int, frozenset[str]],
     weights: Mapping[str, float],
 ) -> list[int]:
     """Return the texts that have the most of a denial's words by weight, whatever its verb."""
-    found = {m for word in denial.words if len(having[word]) <= _COMMON for m in having[word]} - {n}
-    share = {m: sum(weights[w] for w in denial.words & words[m]) for m in found}
+    own = denial.words
+    found = {m for word in own if len(having[word]) <= _COMMON for m in having[word]} - {denial.text_id}
+    share = {m: sum(weights[w] for w in own & words[m]) for m in found}
     return sorted(found, key=lambda m: (-share[m], m))[:_COMPARED]
 
 
@@ -186,20 +187,22 @@ def _disliked(
 
     ``holders`` are those of "I" in each statement; a program's likings are nobody's. Each liking is in one pair at most.
     """
-    likes: defaultdict[tuple[str, str], list[tuple[int, Attitude]]] = defaultdict(list)
-    dislikes: defaultdict[tuple[str, str], list[tuple[int, Attitude]]] = defaultdict(list)
+    likes: defaultdict[tuple[str, str], list[Proposition]] = defaultdict(list)
+    dislikes: defaultdict[tuple[str, str], list[Proposition]] = defaultdict(list)
     for n in sorted(members, key=lambda n: (-when[n], n)):
         for one in read_clauses(texts[n]).attitudes:
-            if holder := one.holder if one.holder == "user" else holders[n]:
-                (likes if one.likes else dislikes)[holder, one.head].append((n, one))
+            if holder := one.speaker if one.speaker == "user" else holders[n]:
+                key = holder, one.slots[0].words[-1]
+                (dislikes if one.polarity == "denied" else likes)[key].append(one._replace(text_id=n))
     for key, disliked in dislikes.items():
         left = likes.get(key, [])[:CROWD]
-        for n, dislike in disliked[:CROWD]:
-            fits = [(m, liking) for m, liking in left if m != n and dislike.excludes(liking)]
+        for dislike in disliked[:CROWD]:
+            fits = [one for one in left if one.text_id != dislike.text_id and excludes(dislike, one)]
             if fits:
-                m, liking = min(fits, key=lambda fit: fit[1].words != dislike.words)
-                yield OpposedPair("preference", n, m, (dislike.sentence, liking.sentence))
-                left.remove((m, liking))
+                liking = min(fits, key=lambda one: one.words != dislike.words)
+                sentences = dislike.span.sentence, liking.span.sentence
+                yield OpposedPair("preference", dislike.text_id, liking.text_id, sentences)
+                left.remove(liking)
 
 
 def opposed(

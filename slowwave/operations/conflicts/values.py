@@ -28,22 +28,15 @@ from slowwave.operations.conflicts.rows import Ints, StatementRows, Tally, among
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.text.alignment import (
-    SAME_VERBS,
-    OtherStatedValue,
-    Proposition,
-    other_stated_value,
-    read_propositions,
-    withdrawn,
-)
-from slowwave.text.clauses import stem_of
+from slowwave.text.alignment import SAME_VERBS, OtherStatedValue, other_stated_value, read_propositions
+from slowwave.text.clauses import Proposition, stem_of
 from slowwave.text.contradictions import Kind, kind_of_figures
 from slowwave.text.frames import LONGEST, Framed, HeldRole, beginnings, other_value, read_framed, read_role, relation_of
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import specifics
-from slowwave.text.subjects import PROGRAMS, is_present
+from slowwave.text.subjects import PROGRAMS
 from slowwave.text.words import GRAMMAR
 
 TURNS: Final = ("episodic", "working")
@@ -56,17 +49,9 @@ _DAY: Final = 86_400_000_000
 _EARLIER: Final = 3  # statements that one later statement may replace
 
 
-class _Placed(NamedTuple):
-    """A clause of a statement by number, and whose it is: the speaker if it is about them."""
-
-    statement: int
-    clause: Proposition
-    holder: str
-
-
 class _Aligned(NamedTuple):
-    earlier: _Placed
-    later: _Placed
+    earlier: Proposition
+    later: Proposition
     value: OtherStatedValue
 
 
@@ -203,7 +188,7 @@ class _Statements(NamedTuple):
             return []
         if not self.turns[n] and len(self.texts[n]) <= LONGEST and len(sentences(self.texts[n])) == 1:
             return [(self.texts[n], self.texts[n])]
-        return [(one.sentence, one.text) for one in self.clauses[n] if is_present(one.text)]
+        return [one.span for one in self.clauses[n] if one.time != "past"]
 
 
 def _framed(statements: _Statements) -> Iterator[OpposedPair]:
@@ -313,26 +298,29 @@ def _takes_many(statements: Iterable[int], when: Sequence[int]) -> bool:
 
 def _aligned(statements: _Statements, listed: Mapping[str, set[str]]) -> Iterator[OpposedPair]:
     """Yield for each clause the latest earlier statements that it replaces, except those of relations that take many values."""
-    placed: defaultdict[str, list[_Placed]] = defaultdict(list)
+    placed: defaultdict[str, list[Proposition]] = defaultdict(list)
     lists = defaultdict(set, listed)
     for n, clauses in enumerate(statements.clauses):
         for clause in clauses:
             author = statements.authors[n]
-            holder = "user" if clause.speaker == "user" else author if clause.speaker else ""
+            speaker = author or "i" if clause.speaker == "i" else clause.speaker
             if clause.speaker == "i" and author.casefold() in PROGRAMS:
                 continue
-            if statements.kinds[n] == "event" and clause.marker not in ("new", "over"):
+            several = clause.relation.several
+            if statements.kinds[n] == "event" and (
+                several or not (clause.time == "new" or clause.polarity == "withdrawn")
+            ):
                 continue
-            if clause.marker == "several":
-                lists[statements.scopes[n]] |= {value.relation for value in clause.slots}
+            if several:
+                lists[statements.scopes[n]] |= {value.relation for value in clause.values}
             else:
-                placed[statements.scopes[n]].append(_Placed(n, clause, holder))
+                placed[statements.scopes[n]].append(clause._replace(text_id=n, speaker=speaker))
     for scope, members in placed.items():
         found = list(_alignments(members, statements))
         values: defaultdict[frozenset[str], set[int]] = defaultdict(set)
         for one in found:
-            if one.later.clause.marker != "over":
-                values[one.value.shared] |= {one.earlier.statement, one.later.statement}
+            if one.later.polarity != "withdrawn":
+                values[one.value.shared] |= {one.earlier.text_id, one.later.text_id}
         relations = {one.value.shared: one.value.relation for one in found}
         many = {relations[shared] for shared, members in values.items() if _takes_many(members, statements.when)}
         few = {shared for shared, members in values.items() if len(members) <= _MANY_VALUES}
@@ -341,17 +329,16 @@ def _aligned(statements: _Statements, listed: Mapping[str, set[str]]) -> Iterato
 
 def _is_of_many(one: _Aligned, many: set[frozenset[str]], lists: set[str]) -> bool:
     """Return whether the relation of two clauses takes many values at a time in the namespace."""
-    if one.later.clause.marker == "over" or one.later.clause.old:
+    if one.later.polarity == "withdrawn" or one.later.old:
         return False
     relation = one.value.relation
     return relation in many or (not one.value.figures and not relation.isdisjoint(lists))
 
 
-def _alignments(members: Sequence[_Placed], statements: _Statements) -> Iterator[_Aligned]:
+def _alignments(members: Sequence[Proposition], statements: _Statements) -> Iterator[_Aligned]:
     """Yield the pairs of clauses of one scope that are aligned, found by two rare words that they share."""
     words = [
-        one.clause.words | one.clause.context | {f"^{one.clause.first}", *(["i"] if one.clause.speaker else [])}
-        for one in members
+        one.words | one.subject.context | {f"^{one.subject.first}", *(["i"] if one.speaker else [])} for one in members
     ]
     seen: set[tuple[int, int]] = set()
     for found in sharing(words, [""] * len(words)):
@@ -363,20 +350,20 @@ def _alignments(members: Sequence[_Placed], statements: _Statements) -> Iterator
                         yield one
 
 
-def _alignment(a: _Placed, b: _Placed, statements: _Statements) -> _Aligned | None:
-    n, m = a.statement, b.statement
-    if (a_role := read_role(a.clause.text)) and (b_role := read_role(b.clause.text)) and a_role.first and b_role.first:
+def _alignment(a: Proposition, b: Proposition, statements: _Statements) -> _Aligned | None:
+    n, m = a.text_id, b.text_id
+    if (a_role := read_role(a.span.clause)) and (b_role := read_role(b.span.clause)) and a_role.first and b_role.first:
         return None  # both are compared as roles
-    near = bool(a.holder) or statements.are_comparable(n, m)
-    if n == m or a.holder != b.holder or not (near or (a.clause.slots and b.clause.slots)):
+    near = a.speaker not in ("", "i") or statements.are_comparable(n, m)
+    if n == m or a.speaker != b.speaker or not (near or (a.values and b.values)):
         return None
-    marked = bool(a.clause.marker), bool(b.clause.marker)
+    marked = a.is_news, b.is_news
     order = (statements.when[n], marked[0], n) < (statements.when[m], marked[1], m)
     earlier, later = (a, b) if order else (b, a)
     unordered = statements.when[n] == statements.when[m] and marked[0] == marked[1]
-    if unordered and (marked[0] or a.clause.content != b.clause.content):
+    if unordered and (marked[0] or a.relation.stems != b.relation.stems):
         return None  # nothing says which one is the news, so only the value may differ
-    value = (withdrawn if later.clause.marker == "over" else other_stated_value)(earlier.clause, later.clause)
+    value = other_stated_value(earlier, later)
     return None if value is None or not (near or value.named) else _Aligned(earlier, later, value)
 
 
@@ -390,19 +377,19 @@ def _latest(
     """
     by_later: defaultdict[int, list[_Aligned]] = defaultdict(list)
     for one in found:
-        by_later[one.later.statement].append(one)
+        by_later[one.later.text_id].append(one)
     for some in by_later.values():
         sure = [one for one in some if one.value.sure]
-        if not sure and len({one.earlier.clause.content for one in some}) > 1:
+        if not sure and len({one.earlier.relation.stems for one in some}) > 1:
             continue
-        kept = sorted(sure or some, key=lambda one: (-statements.when[one.earlier.statement], one.earlier.statement))
+        kept = sorted(sure or some, key=lambda one: (-statements.when[one.earlier.text_id], one.earlier.text_id))
         for one in kept[:_EARLIER]:
-            quoted = (one.later.clause.sentence, one.earlier.clause.sentence)
-            replaces = one.value.sure and one.later.clause.marker == "new" and one.value.shared in few
+            quoted = (one.later.span.sentence, one.earlier.span.sentence)
+            replaces = one.value.sure and one.later.time == "new" and one.value.shared in few
             reason = (
-                _reason(*quoted) if one.value.figures else "polarity" if one.later.clause.marker == "over" else "object"
+                _reason(*quoted) if one.value.figures else "polarity" if one.later.polarity == "withdrawn" else "object"
             )
             yield OpposedPair(
                 "news" if replaces else "aligned",
-                *(one.later.statement, one.earlier.statement, quoted, reason, replaces, one.value.old),
+                *(one.later.text_id, one.earlier.text_id, quoted, reason, replaces, one.value.old),
             )
