@@ -3,6 +3,7 @@
 Which work is due belongs to the library. A job here calls it for one namespace or more, and reports the result.
 """
 
+import multiprocessing
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -91,6 +92,22 @@ TILES_CONFIG: Final = {
 }
 
 
+@dg.executor(
+    name="processes_where_allowed",
+    config_schema=dg.multiprocess_executor.config_schema.as_field(),
+    requirements=dg.multiple_process_executor_requirements(),
+)
+def processes_where_allowed(init: dg.InitExecutorContext) -> dg.Executor:
+    """Run each step in a process, or all in this one if it may not have any, as the runs of a Celery worker."""
+    alone = multiprocessing.current_process().daemon
+    created = (dg.in_process_executor if alone else dg.multiprocess_executor).executor_creation_fn
+    if created is None:
+        raise TypeError(
+            "This version of Dagster creates its executors in another way. Install the version of constraints.txt."
+        )
+    return created(init)
+
+
 def tiled_night_job(layout: Layout = DEFAULT, executor: dg.ExecutorDefinition | None = None) -> dg.JobDefinition:
     """Build ``tiled_night_job``, the night of one huge namespace, whose candidate search many workers share.
 
@@ -140,7 +157,7 @@ def tiled_night_job(layout: Layout = DEFAULT, executor: dg.ExecutorDefinition | 
 
     @dg.job(
         name="tiled_night_job",
-        executor_def=executor or dg.multiprocess_executor,
+        executor_def=executor or processes_where_allowed,
         description="The night of one huge namespace: many workers share the search of candidates. It ends before the gate.",
     )
     def job() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from multiprocessing.queues import Queue
 from pathlib import Path
 
 import dagster as dg
@@ -65,6 +67,24 @@ def test_every_tile_is_a_step_of_its_own_process_and_the_plan_is_the_same(huge: 
     planned = items_of(huge)
     assert planned
     assert not list(Path(database_base(huge)).rglob("tiles"))
+    assert run_night(huge, NAME, ops=OPERATIONS).plan
+    assert items_of(huge) == planned
+
+
+def in_worker(folder: Path, found: Queue[bool]) -> None:
+    result = execute(folder, tiles=3)
+    found.put(isinstance(result, dg.JobExecutionResult) and result.success)
+
+
+def test_run_in_a_worker_that_may_have_no_processes_searches_in_one(huge: Store, tmp_path: Path) -> None:
+    """A Celery worker executes runs in such a process."""
+    context = multiprocessing.get_context("spawn")
+    found: Queue[bool] = context.Queue()
+    worker = context.Process(target=in_worker, args=(tmp_path / "dagster", found), daemon=True)
+    worker.start()
+    assert found.get(timeout=120)
+    worker.join()
+    planned = items_of(huge)
     assert run_night(huge, NAME, ops=OPERATIONS).plan
     assert items_of(huge) == planned
 
