@@ -50,7 +50,7 @@ Record = Callable[[Usage], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class StoredAnswers:
     """The stored answers of models to questions, so that a question is not paid for twice.
 
     ``find`` returns the answer for a key of ``question_key``, ``keep`` stores the key, the model and its answer at once, so that an
@@ -74,7 +74,7 @@ class Budget:
     spent_before: int = 0
     spent_today: int = 0
     record: Record | None = None
-    answers: Answers | None = None
+    answers: StoredAnswers | None = None
     calls: list[Usage] = field(default_factory=list)
     refused: int = 0
     _held: int = 0

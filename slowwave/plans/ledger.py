@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from slowwave.changes.cells import canonical_json
 from slowwave.errors import Refused, SlowwaveError
-from slowwave.models.panel import Answers, Budget, Usage
+from slowwave.models.panel import Budget, StoredAnswers, Usage
 from slowwave.plans.items import Decision, Item, Sealed, content_id
 from slowwave.plans.lowering import refuse_unexplained
 from slowwave.plans.outcome import NO_NAMES, find_outcome
@@ -465,7 +465,7 @@ def open_budget(store: Store, namespace_id: str, settings: Settings, run_id: str
         run.tokens,
         today.tokens,
         record if run.run_id else None,
-        Answers(find, keep),
+        StoredAnswers(find, keep),
     )
 
 

@@ -17,7 +17,7 @@ from itertools import groupby, pairwise, product
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from slowwave.text.clauses import Proposition, Relation, Slot, Span, Subject, stated_clauses, stem_of, stems
+from slowwave.text.clauses import ClauseRelation, ClauseSubject, Proposition, Slot, Span, stated_clauses, stem_of, stems
 from slowwave.text.date_context import IRREGULAR
 from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion, is_profession
@@ -285,8 +285,8 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
         0,
         Span(sentence, stated),
         "user" if not _USER.isdisjoint(words) else "i" if not _OWN.isdisjoint(words) else "",
-        Subject(_first(words), stems(ahead) if points else frozenset()),
-        Relation(content, plain, several),
+        ClauseSubject(_first(words), stems(ahead) if points else frozenset()),
+        ClauseRelation(content, plain, several),
         values,
         "withdrawn" if over else "asserted",
         "corrected" if corrected else "stated",

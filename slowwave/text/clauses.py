@@ -147,14 +147,14 @@ class Span(NamedTuple):
     clause: str
 
 
-class Subject(NamedTuple):
+class ClauseSubject(NamedTuple):
     """The stem with which a clause begins, mostly of its subject, and the words to which a pronoun there may point."""
 
     first: str = ""
     context: frozenset[str] = frozenset()
 
 
-class Relation(NamedTuple):
+class ClauseRelation(NamedTuple):
     """The words of content of a clause beside its slots: their stems in order, and the words as folded.
 
     With ``several`` the relation has several of the values at a time. ``verb`` is its stem, where a reader knows which word it is.
@@ -192,8 +192,8 @@ class Proposition(NamedTuple):
     text_id: int
     span: Span
     speaker: str
-    subject: Subject
-    relation: Relation
+    subject: ClauseSubject
+    relation: ClauseRelation
     slots: tuple[Slot, ...]
     polarity: Literal["asserted", "denied", "withdrawn"]
     mood: Literal["stated", "corrected"]
@@ -400,7 +400,7 @@ def _assertion(span: Span) -> Proposition | None:
     ):
         verb = _BE
     past = had or auxiliary in ("was", "did") or is_past(kept[0])
-    relation = Relation(tuple(stems(_RELATIVE.split(span.clause)[0])), verb=verb)
+    relation = ClauseRelation(tuple(stems(_RELATIVE.split(span.clause)[0])), verb=verb)
     return _own_proposition(span, relation, [*_phrases(words, verb)], "asserted", past=past)
 
 
@@ -438,13 +438,15 @@ def _denials(span: Span) -> Iterator[Proposition]:
         if content := (stems(part) | {verb}) - (_LIGHT.keys() & {verb}):
             own_verb = first == after[0] or verb == stem_of(first)
             slots = [*_phrases(part.split()[own_verb:], verb), *when]
-            yield _own_proposition(span, Relation(tuple(content), verb=verb), slots, "denied", past=past)
+            yield _own_proposition(span, ClauseRelation(tuple(content), verb=verb), slots, "denied", past=past)
 
 
 def _own_proposition(
-    span: Span, relation: Relation, slots: Sequence[Slot], polarity: Literal["asserted", "denied"], *, past: bool
+    span: Span, relation: ClauseRelation, slots: Sequence[Slot], polarity: Literal["asserted", "denied"], *, past: bool
 ) -> Proposition:
-    return Proposition(0, span, "i", Subject(), relation, tuple(slots), polarity, "stated", "past" if past else "")
+    return Proposition(
+        0, span, "i", ClauseSubject(), relation, tuple(slots), polarity, "stated", "past" if past else ""
+    )
 
 
 def _phrases(words: Sequence[str], verb: str) -> Iterator[Slot]:
@@ -547,7 +549,7 @@ def _attitudes(span: Span) -> Iterator[Proposition]:
             parts = (tuple(stem_of(w) for w in some if w not in GRAMMAR) for some in (words[:at], words[at:]))
             attitude = _own_proposition(
                 span,
-                Relation(verb="like"),
+                ClauseRelation(verb="like"),
                 [Slot(part, relation="like") for part in parts],
                 "asserted" if match["liked"] else "denied",
                 past=False,

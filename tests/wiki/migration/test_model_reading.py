@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave.models.endpoint import EndpointChat
-from slowwave.models.panel import Answers, Budget
+from slowwave.models.panel import Budget, StoredAnswers
 from slowwave.store.configured_models import WRITER
 from slowwave.wiki.migration.pages import PageReader
 from tests.endpoints import Server, completion
@@ -35,7 +35,7 @@ class Reading:
         self.server = Server(lambda _, n: (200, completion(texts[min(n, len(texts)) - 1]), {}))
         self.kept: dict[str, str] = {}
         chat = EndpointChat(self.server.url, "reader", role=WRITER)
-        answers = Answers(self.kept.get, lambda key, _, answer: self.kept.update({key: answer}))
+        answers = StoredAnswers(self.kept.get, lambda key, _, answer: self.kept.update({key: answer}))
         self.reader = PageReader(chat, replace(budget or Budget(), answers=answers))
 
     def __enter__(self) -> Reading:
