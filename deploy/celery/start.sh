@@ -17,6 +17,9 @@ export SLOWWAVE_EMBEDDING_MODEL="${SLOWWAVE_EMBEDDING_MODEL:-all-minilm-l6-v2-in
 export DAGSTER_HOME="$SLOWWAVE_HOME/dagster" DAGSTER_DISABLE_TELEMETRY=1
 [ ! -d .venv/bin ] || PATH="$PWD/.venv/bin:$PATH"
 mkdir -p "$DAGSTER_HOME" "$SLOWWAVE_HOME/broker"
+for program in celery dagster slowwave; do
+  command -v "$program" >/dev/null || { echo "There is no program $program. Install '.[celery,dagster,minilm,s3,serve]' into .venv." >&2; exit 1; }
+done
 cp "${DAGSTER_SETTINGS:-deploy/celery/dagster.yaml}" "$DAGSTER_HOME/dagster.yaml"
 
 case "${1:-}" in
@@ -25,7 +28,10 @@ case "${1:-}" in
   migrate)
     slowwave migrate
     exec dagster instance migrate ;;
-  code)
+  code) # two could share the port, and answer in turn with two versions
+    if dagster api grpc-health-check --port "$CODE_PORT" >/dev/null 2>&1; then
+      echo "A code server answers at port $CODE_PORT already. End it first, or set CODE_PORT." >&2; exit 1
+    fi
     exec dagster api grpc --host "${CODE_BIND:-127.0.0.1}" --port "$CODE_PORT" --module-name "${CODE_MODULE:-memory_assets.definitions}" \
       --working-directory "$PWD" ;;
   daemon)
@@ -37,14 +43,15 @@ case "${1:-}" in
       --concurrency "${WORKER_RUNS:-2}" --max-tasks-per-child 1 --prefetch-multiplier 1 --disable-prefetch ;;
   all)
     trap 'trap - INT TERM EXIT; kill 0' INT TERM EXIT
-    "$0" broker &
+    start() { env --default-signal=INT,QUIT "$0" "$@" & } # a shell lets its background programs ignore these
+    start broker
     "$0" migrate
-    "$0" code &
-    "$0" worker one &
-    "$0" worker two &
+    start code
+    start worker one
+    start worker two
     until dagster api grpc-health-check --port "$CODE_PORT" 2>/dev/null; do sleep 1; done
-    "$0" daemon &
-    "$0" web &
+    start daemon
+    start web
     wait ;;
   *)
     sed -n '2,7s/^# \{0,1\}//p' "$0"
