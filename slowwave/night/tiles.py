@@ -28,6 +28,7 @@ from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_id
 from slowwave.store.settings import Settings
 from slowwave.store.tables import few_collections
+from slowwave.text.tokens import counted_rows
 
 # How much memory a night takes, from the number of rows.
 #
@@ -54,9 +55,9 @@ def refuse_too_large(store: Store, namespace: str) -> None:
     rows = count_rows(store, namespace)
     needed = needed_bytes(rows) / _GIB
     if needed > limit:
-        counted = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in rows.items() if n)
+        many = ", ".join(counted_rows(n, name) for name, n in rows.items() if n)
         raise Refused(
-            f"The night of {namespace} ({counted}) is estimated to need {needed:.1f} GiB in one process, and SLOWWAVE_WORKER_MEMORY_GIB is "
+            f"The night of {namespace} ({many}) is estimated to need {needed:.2f} GiB in one process, and SLOWWAVE_WORKER_MEMORY_GIB is "
             f"{limit:g}. Nothing was planned. Run it on a worker with that much memory and set the variable there, or divide the memory "
             "into several namespaces."
         )

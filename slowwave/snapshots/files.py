@@ -180,6 +180,8 @@ def _storage(base: str, how: str, remedy: str) -> Generator[None]:
     except SnapshotError:
         raise
     except Exception as problem:  # noqa: BLE001 - see above
+        if isinstance(problem, ImportError):
+            remedy = "Install the library of this storage on every machine (of S3 by the extra s3)"
         words = getattr(problem, "strerror", None) or str(problem).partition("\n")[0][:200] or type(problem).__name__
         raise SnapshotError(
             f"The snapshot cannot be {how} {base}: {words}. {remedy}, or set SLOWWAVE_SNAPSHOTS to another folder."

@@ -117,10 +117,13 @@ class Store:
         try:
             connection.act_as(f"slowwave_{role}")
         except psycopg.errors.Error as problem:
-            raise StoreError(
-                f"The login of {self.variable} may not act as slowwave_{role} ({_first_line(problem)}). "
-                "`slowwave doctor` prints the GRANT that it lacks."
-            ) from None
+            remedy = (
+                "Take the login of SLOWWAVE_DATABASE_URL, or grant it the role in the database that the replica follows."
+                if self.variable == _REPLICA_URL
+                else "`slowwave doctor` prints the GRANT that it lacks."
+            )
+            finding = f"The login of {self.variable} may not act as slowwave_{role} ({_first_line(problem)})."
+            raise StoreError(f"{finding} {remedy}") from None
 
     def read_from(self) -> Store:
         """Return the store that snapshots are read from: the replica if there is one."""

@@ -173,6 +173,7 @@ class NightTotals:
                 f"{program()} plans show {first}",
                 *(page or (f"{program()} plans review {first} --by {APPROVER}",)),
             )
+            suggest("Plan it again, and print the full report", f"{program()} night {first} --force --verbose")
         if self.by_policy:
             one = argument(self.by_policy[0])
             suggest(
@@ -181,7 +182,6 @@ class NightTotals:
             )
         if self.removed:
             suggest("A store that was removed can be connected again", f"{program()} connect --help")
-        suggest("Print the full report of each night", f"{program()} night ALL --force --verbose")
 
 
 def show_failures(failures: Sequence[tuple[str, SlowwaveError]]) -> None:
