@@ -39,9 +39,9 @@ __all__ = [
 _AGAIN: Final = 8
 _CARRIED: Final = "hidden order"
 _PAGE: Final = 40
-_PART: Final = (
-    8  # characters of a secret by which a word is a part of it; with such a word, half as many are one as well
-)
+_PART: Final = 8
+"""Characters of a secret by which a word is a part of it. Beside such a word, half as many are one as well."""
+
 _PART_OF: Final = "part of a secret"
 _PART_WORD: Final = re.compile(
     rf"(?<![A-Za-z0-9])(?!eyJ)(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{{{_PART // 2},}}(?![A-Za-z0-9])"
