@@ -9,7 +9,7 @@ import pytest
 
 from slowwave.store import server
 from slowwave.store.connect import Store
-from slowwave.store.migrate import INITIAL, LAST_FORMER
+from slowwave.store.migrate import INITIAL, LAST_FORMER, pending_migrations
 from tests.bindings.clients import run_as_owner
 from tests.clusters import at_revision
 from tests.surfaces.cli.conftest import Run
@@ -74,12 +74,13 @@ def test_migrate_of_the_last_former_schema_prints_which_migration_replaces_it(
     with at_revision(postgres, INITIAL) as store:
         monkeypatch.setenv("SLOWWAVE_DATABASE_URL", store.owner)
         run_as_owner(store, f"UPDATE night.alembic_version SET version_num = '{LAST_FORMER}'")
+        later = len(pending_migrations(store)) - 1  # all but the initial one
         code, out, err = run("migrate")
         text = " ".join(out.split())
         assert (
             code,
             f"is that of {INITIAL}, which replaces the migrations until {LAST_FORMER}" in text,
-            "Ran 3 migrations on" in text,
+            f"Ran {later} migrations on" in text,
         ) == (0, True, True), err
         code, out, _ = run("migrate")
         assert (code, "is up to date" in out) == (0, True)
