@@ -439,7 +439,8 @@ def open_budget(store: Store, namespace_id: str, settings: Settings, run_id: str
     """Return what a run may still spend on models, by ``night.llm_usage``, where every call is recorded at once.
 
     Without ``run_id``, the run is the newest run of the namespace that is planning. If there is none, calls are allowed and not recorded.
-    Answers are those of ``night.model_answers``, which retention removes; one with a NUL byte is not stored.
+    Answers are those of ``night.model_answers``, which retention removes. One with a secret, an order or a NUL byte is not stored, because
+    what screening takes out of memory would stay there.
     """
     with store.connect("reader") as connection, connection.cursor(row_factory=class_row(_Spent)) as cursor:
         run = cursor.execute(_BUDGET, {"namespace": namespace_id, "run": run_id}).fetchone() or _Spent("", 0)
@@ -455,7 +456,9 @@ def open_budget(store: Store, namespace_id: str, settings: Settings, run_id: str
         return str(row[0]) if row else None
 
     def keep(key: str, model: str, answer: str) -> None:
-        if "\0" not in answer:
+        from slowwave.text.screening import counting, screen  # its rules take a while to load
+
+        if "\0" not in answer and not counting(screen(answer)):
             with store.connect("planner") as writing:
                 writing.execute(_KEEP, (namespace_id, key, model, answer.encode("utf-8", "replace").decode()))
 

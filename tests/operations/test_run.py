@@ -47,10 +47,15 @@ def test_calls_that_the_budget_did_not_allow_are_told(store: Store, monkeypatch:
     assert numbers[BUDGET_SPENT] == 2
 
 
+SECRET = ": password = k9Rw2vTq8LmZx4Np"
+
+
 def test_question_is_paid_for_once_in_a_namespace(store: Store) -> None:
     """The next night, or a night that was ended and starts again, has the answer; a changed question, another namespace and a failed call
     ask the model."""
-    server = Server(lambda _, n: (200, completion(f"answer {n}"), {}) if n != 3 else (500, {}, {}))
+    server = Server(
+        lambda _, n: (200, completion(f"answer {n}{SECRET if n > 5 else ''}"), {}) if n != 3 else (500, {}, {})
+    )
     writer = EndpointChat(server.url, "scribe", role=WRITER, attempts=1)
 
     def asked(scope: str, question: str, most: int = 100) -> tuple[str, bool, int]:
@@ -69,5 +74,7 @@ def test_question_is_paid_for_once_in_a_namespace(store: Store) -> None:
         assert asked(one, "Ben rows.")[:2] == ("", False)
         assert asked(one, "Ben rows.")[:2] == ("answer 4", False)
         assert asked(other, "Ada rows.")[:2] == ("answer 5", False)
+        for n in (6, 7):
+            assert asked(one, "A key.")[:2] == (f"answer {n}{SECRET}", False), "a secret is not kept"
     finally:
         server.close()
