@@ -29,7 +29,7 @@ case "${1:-}" in
     slowwave migrate
     exec dagster instance migrate ;;
   code) # two could share the port, and answer in turn with two versions
-    if dagster api grpc-health-check --port "$CODE_PORT" >/dev/null 2>&1; then
+    if dagster api grpc-health-check --host "$CODE_HOST" --port "$CODE_PORT" >/dev/null 2>&1; then
       echo "A code server answers at port $CODE_PORT already. End it first, or set CODE_PORT." >&2; exit 1
     fi
     exec dagster api grpc --host "${CODE_BIND:-127.0.0.1}" --port "$CODE_PORT" --module-name "${CODE_MODULE:-memory_assets.definitions}" \
@@ -49,7 +49,7 @@ case "${1:-}" in
     start code
     start worker one
     start worker two
-    until dagster api grpc-health-check --port "$CODE_PORT" 2>/dev/null; do sleep 1; done
+    until dagster api grpc-health-check --host "$CODE_HOST" --port "$CODE_PORT" 2>/dev/null; do sleep 1; done
     start daemon
     start web
     wait ;;

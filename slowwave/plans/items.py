@@ -181,7 +181,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
     Pattern("dedupe_memories", "equal words", "merge", 213, 7, "the same sentences respelled or mistyped"),
     Pattern("dedupe_memories", "event that says more", "merge", 82, 7, "the same sentences as events"),
     Pattern("dedupe_memories", "other wording", "merge"),
-    Pattern("dedupe_memories", "part of another", "merge", 2, 2, "the same sentences as facts"),
+    Pattern("dedupe_memories", "part of another", "merge", 2, 2, "the same sentences respelled or mistyped"),
     Pattern(
         "normalize_schema",
         "one name after the rename",
