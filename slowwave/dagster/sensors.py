@@ -4,6 +4,7 @@
 """
 
 import hashlib
+import json
 import time
 from collections.abc import Iterable
 from typing import Final
@@ -15,7 +16,7 @@ from slowwave.dagster.jobs import namespaces_in, night_config
 from slowwave.dagster.layout import DEFAULT, STORE_PROBLEMS, Layout, Timetable, error_text
 from slowwave.dagster.layout import namespaces as partitions
 from slowwave.night.status import due
-from slowwave.store.claims import lost_claims
+from slowwave.store.claims import dagster_claims
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces as stored_namespaces
 from slowwave.text.tokens import counted
@@ -291,30 +292,56 @@ def _crash(context: dg.RunStatusSensorContext, store: Store, how: str) -> None:
         context.log.info(f"{crashed:,} nights of run {run.run_id} are marked as crashed.")
 
 
+_HOLDING_JOBS: Final = ("night_job", "apply_job", "undo_job")
+"""Jobs that hold a namespace while they do what takes long."""
+
+SILENT_SECONDS: Final = 1_800
+"""Seconds for which a run of such a job may neither hold a namespace nor store an event, as while it looks for changes in a large store."""
+
+
 @dg.sensor(
     name="lost_runs",
     minimum_interval_seconds=30,
     default_status=_RUNNING,
-    description="Reports runs as failed whose worker is gone: the heartbeat of their night, apply or undo has expired.",
+    description="Reports runs as failed whose worker is gone: the heartbeat of their night, apply or undo has expired, or for half an "
+    "hour they have neither held a namespace nor stored an event.",
 )
 def lost_runs(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SkipReason:
     """Report lost runs as failed, so that Dagster may retry them.
 
-    Some launchers report a run as started for ever when its machine is gone. The database knows better: its heartbeat has expired.
+    Some launchers report a run as started for ever when its machine is gone. The database knows better: its heartbeat has expired. A run
+    that holds no namespace has no heartbeat. The cursor has its last event and the instant at which the sensor first saw that event.
     """
     runs = context.instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
     try:
         with store.connect("reader") as connection:
-            lost = lost_claims(connection, [run.run_id for run in runs]) if runs else {}
+            claims = dagster_claims(connection, [run.run_id for run in runs]) if runs else {}
     except STORE_PROBLEMS as problem:
         return dg.SkipReason(error_text(problem))
+    seen: dict[str, list[float]] = json.loads(context.cursor or "{}")
+    silent: dict[str, list[float]] = {}
+    lost: dict[str, str] = {}
     for run in runs:
-        if claim := lost.get(run.run_id):
-            context.instance.report_run_failed(
-                run,
-                f"The last heartbeat of this run, for {claim.namespace}, is {claim.age:,} s old: its worker is gone or paused. What it "
-                "committed is kept. A worker that continues finds that it lost its claim and writes nothing more.",
-            )
+        if claim := claims.get(run.run_id):
+            if claim.lost:
+                lost[run.run_id] = (
+                    f"The last heartbeat of this run, for {claim.namespace}, is {claim.age:,} s old: its worker is gone or paused. What it "
+                    "committed is kept. A worker that continues finds that it lost its claim and writes nothing more."
+                )
+        elif run.job_name in _HOLDING_JOBS:
+            events = context.instance.get_records_for_run(run.run_id, limit=1, ascending=False).records
+            last = float(events[0].storage_id if events else 0)
+            before, since = seen.get(run.run_id, (last, time.time()))
+            silent[run.run_id] = [last, since if before == last else time.time()]
+            if (age := time.time() - silent[run.run_id][1]) > SILENT_SECONDS:
+                lost[run.run_id] = (
+                    f"This run has held no namespace and stored no event for {age:,.0f} s: its worker is gone or paused. What it committed "
+                    "is kept. A worker that continues applies and plans nothing a second time."
+                )
+    for run in runs:
+        if reason := lost.get(run.run_id):
+            context.instance.report_run_failed(run, reason)
+    context.update_cursor(json.dumps({run_id: at for run_id, at in silent.items() if run_id not in lost}))
     return dg.SkipReason(f"Reported {counted(len(lost), 'lost run')} as failed." if lost else "No run is lost.")
 
 

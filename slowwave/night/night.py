@@ -565,7 +565,7 @@ def make_plan(
     if now:
         plan = unless_decided(store, plan, snapshot.snapshot_id)
     carried = pending_review(store, snapshot.namespace_id) & {i.id for i in plan.items}
-    state = write_plan(
+    recorded = write_plan(
         store,
         plan,
         run_id=run_id,
@@ -575,7 +575,7 @@ def make_plan(
         carried=carried,
         change_counter=snapshot.change_counter,
     )
-    plan = replace(plan, written={})
+    plan, state = replace(plan, written={}), recorded.state
     with store.connect("planner") as connection, connection.transaction():
         warnings = {name: [f for f in report.findings if f.severity != "info"] for name, report in reports.items()}
         write_findings(connection, snapshot.namespace_id, run_id, warnings)
@@ -605,6 +605,7 @@ def make_plan(
         unplanned=tuple(made_of.proposed) if made_of.held_back else (),
         rejected=len(decided.rejected),
         settled=decided.items(),
+        lapsed=recorded.lapsed,
     )
 
 

@@ -85,6 +85,7 @@ class PlanPage:
     proven: tuple[str, ...]
     needs_force: tuple[str, ...]
     why_nothing: tuple[str, ...]
+    lapse: str = ""
 
     def summary(self, approve_at: str) -> str:
         """Format a Markdown summary of under 1,000 characters with the link ``approve_at``.
@@ -129,7 +130,7 @@ class PlanPage:
                 )
                 return (
                     f"{policy if self.state == 'partly_approved' else ''}**{decided} and {asked} wait for approval**, "
-                    f"for {counted(self.expiry_days, 'day')}.{before}"
+                    f"for {counted(self.expiry_days, 'day')}.{before}{f' {self.lapse}' if self.lapse else ''}"
                 ), link
             case "approved":
                 return "**The namespace's policy approved low-risk items of this plan.**", f"`{self.plan_hash}`"
@@ -230,6 +231,7 @@ def page_of(night: Night, expiry_days: int, level: Level) -> PlanPage:
         proven=probes.sentences,
         needs_force=probes.needs_force,
         why_nothing=_why_nothing(night, reports),
+        lapse=night.lapse(),
     )
 
 

@@ -40,6 +40,7 @@ from slowwave.store.namespaces import namespace_settings
 from slowwave.store.runs import heartbeat_expiry
 from slowwave.store.settings import Settings
 from slowwave.text.quotation import plain_reason, quotable
+from slowwave.text.tokens import counted
 
 # The result of a night: its reports, its plan and what the plan proved.
 
@@ -70,6 +71,7 @@ class Night:
     - ``held_back`` is the number of proposals that cannot enter a plan, and the reason; ``unplanned`` are these proposals.
     - ``rejected`` is the number of questions that accepted policies rejected.
     - ``settled`` are the ids of the items that policies approved or rejected.
+    - ``lapsed`` is the number of approved items of earlier plans that were not applied before this plan superseded them.
     - ``state`` is the state of the plan, see ``slowwave.plans.items``.
     """
 
@@ -90,11 +92,21 @@ class Night:
     unplanned: Sequence[Item] = ()
     rejected: int = 0
     settled: frozenset[str] = frozenset()
+    lapsed: int = 0
 
     def pending(self, *, questions: bool) -> int:
         """Count the items of the plan that no policy settled: its questions, or the items that planners decided."""
         items = self.plan.items if self.plan else ()
         return sum(i.is_question == questions and i.id not in self.settled for i in items)
+
+    def lapse(self) -> str:
+        """Return the sentence about approvals that this night's plan superseded before they were applied, or an empty string."""
+        if not self.lapsed:
+            return ""
+        return (
+            f"{counted(self.lapsed, 'item')} of an earlier plan had been approved and not applied. This plan supersedes that approval: "
+            "approve them again here, if they are still proposed."
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return the night as the command line's ``--json`` shows it."""
@@ -109,6 +121,7 @@ class Night:
             "decided_items": self.pending(questions=False),
             "questions": self.pending(questions=True),
             "rejected_items": self.rejected,
+            "lapsed_items": self.lapsed,
             "deferred_items": len(self.plan.deferred) if self.plan else 0,
             "items": per_operation(self.plan.items) if self.plan else {},
             "audits": {name: {"headline": r.headline, "numbers": dict(r.numbers)} for name, r in self.reports.items()},

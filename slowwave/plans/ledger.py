@@ -49,9 +49,12 @@ WHERE p.namespace_id = %(namespace)s AND old.id = p.run_id AND new.id = %(run)s 
   ELSE p.state = 'awaiting_approval' AND old.whole <> '{}' AND old.whole - 'dry_run' = new.whole - 'dry_run' END
 AND (old.whole = new.whole OR NOT jsonb_exists(old.whole, 'proposal'))
 AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
-RETURNING p.run_id::text
+RETURNING p.run_id::text, (SELECT count(*) FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'approved')
 """
-"""SQL: supersede older plans. The parameters of a run, without its reason, are empty for the night of a whole namespace."""
+"""SQL: supersede older plans, and count their items that were approved and not applied.
+
+The parameters of a run, without its reason, are empty for the night of a whole namespace.
+"""
 
 _INSERT_PLAN: Final = """
 INSERT INTO night.plans (plan_hash, namespace_id, run_id, snapshot_id, settings_fingerprint, state, expires_at, header, probes, summary)
@@ -156,6 +159,14 @@ class StoredPlan:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """State of a plan in the ledger, and the number of approved items of earlier plans that it superseded before they were applied."""
+
+    state: str
+    lapsed: int = 0
+
+
 def write_plan(
     store: Store,
     plan: Plan,
@@ -166,8 +177,8 @@ def write_plan(
     summary: Mapping[str, object],
     carried: frozenset[str] = frozenset(),
     change_counter: int | None = None,
-) -> str:
-    """Write plan, items and run state in one transaction; return the plan's state.
+) -> Recorded:
+    """Write plan, items and run state in one transaction.
 
     A plan without new items (none, or only items carried over from earlier plans) is ``empty``: it asks nobody and leaves earlier plans
     unchanged. Any other plan of a whole night supersedes the plans that are pending or not fully applied. A dry run, and a plan of some
@@ -178,14 +189,15 @@ def write_plan(
     new = [i for i in plan.items if i.id not in carried]
     refuse_unexplained(store, plan.header.namespace_id, new, "planned")
     state = "awaiting_approval" if new else "empty"
-    header = plan.header
+    header, lapsed = plan.header, 0
     with store.connect("planner") as connection, connection.transaction():
         known_state = _state_of(connection, plan.plan_hash) if new else ""
         if known_state:
             state = known_state
         elif new:
             old = connection.execute(_SUPERSEDE, {"namespace": header.namespace_id, "run": run_id}).fetchall()
-            for (old_run,) in old:
+            for old_run, approved in old:
+                lapsed += int(str(approved))
                 move_run(connection, str(old_run), "superseded", ("awaiting_approval", "approved"))
         if not known_state:
             connection.execute(
@@ -207,7 +219,7 @@ def write_plan(
             change_counter=change_counter,
             counts={"planned": len(new), "carried": len(plan.items) - len(new)},
         )
-    return state
+    return Recorded(state, lapsed)
 
 
 def unless_decided(store: Store, plan: Plan, snapshot_id: str) -> Plan:

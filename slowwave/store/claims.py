@@ -556,16 +556,15 @@ class DagsterClaim:
         return self.state not in HOLDING or has_expired(self.age, expiry_of(self.overlay))
 
 
-def lost_claims(connection: Connection, dagster_run_ids: Sequence[str]) -> dict[str, DagsterClaim]:
-    """Return the Dagster runs among the given ones whose claims have all expired, each with its newest claim.
+def dagster_claims(connection: Connection, dagster_run_ids: Sequence[str]) -> dict[str, DagsterClaim]:
+    """Return a claim of each given Dagster run: one that is alive, or else its newest one, which has expired.
 
-    A run without a claim, such as one between two namespaces, is not among them.
+    A run without a claim, such as one between two namespaces, is left out.
     """
     asked = {"dagster_runs": list(dagster_run_ids), "holding": list(HOLDING), "expired": _EXPIRED}
     with connection.cursor(row_factory=class_row(DagsterClaim)) as cursor:
         claims = cursor.execute(_CLAIMS_OF, asked).fetchall()
-    alive = {claim.dagster_run_id for claim in claims if not claim.lost}
-    return {claim.dagster_run_id: claim for claim in claims if claim.dagster_run_id not in alive}
+    return {claim.dagster_run_id: claim for claim in sorted(claims, key=lambda claim: not claim.lost)}
 
 
 def forget_turns(connection: Connection, namespace_id: str, before: datetime) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
@@ -9,7 +10,7 @@ import pytest
 from dagster._core.test_utils import create_run_for_test
 
 from slowwave.dagster import assets
-from slowwave.dagster.sensors import cancelled_runs, crashed_runs, lost_runs
+from slowwave.dagster.sensors import SILENT_SECONDS, cancelled_runs, crashed_runs, lost_runs
 from slowwave.night.runs import begin
 from slowwave.store.connect import Store
 from tests.dagster.project import Project, failure, project
@@ -89,6 +90,42 @@ def test_lost_runs_fails_started_runs_whose_heartbeats_have_expired(store: Store
         ask(store, "UPDATE night.runs SET heartbeat_at = heartbeat_at - interval '1 hour' WHERE state = 'applying'")
         lost_runs(dg.build_sensor_context(p.instance, resources={"store": store}))
         assert getattr(p.instance.get_run_by_id(alive), "status", None) == dg.DagsterRunStatus.FAILURE
+
+
+def test_lost_runs_fails_a_run_that_holds_no_namespace_and_reports_nothing(store: Store) -> None:
+    """An event in between, a claim, and a job that never holds a namespace keep a run; the cursor forgets runs that ended."""
+    world = new_world(store)
+    with project(store, world.slug) as p:
+        started = {
+            name: create_run_for_test(p.instance, job, status=dg.DagsterRunStatus.STARTED)
+            for name, job in (
+                ("lost", "apply_job"),
+                ("reporting", "night_job"),
+                ("holding", "undo_job"),
+                ("other", "retention_job"),
+            )
+        }
+        for run in started.values():
+            p.instance.report_engine_event("It runs.", run)
+        holding = dead_run(store, world.slug, "undo", "applying", 10)
+        ask(store, "UPDATE night.runs SET dagster_run_id = %s WHERE id = %s", started["holding"].run_id, holding)
+
+        def tick(cursor: str | None) -> tuple[str, dict[str, list[float]]]:
+            with dg.build_sensor_context(p.instance, cursor=cursor, resources={"store": store}) as context:
+                answer = lost_runs(context)
+                assert isinstance(answer, dg.SkipReason)
+                return str(answer.skip_message), json.loads(context.cursor or "")
+
+        answer, first = tick(None)
+        assert (answer, set(first)) == ("No run is lost.", {started["lost"].run_id, started["reporting"].run_id})
+        assert tick(json.dumps(first)) == ("No run is lost.", first), "the first instant is kept"
+        p.instance.report_engine_event("It runs still.", started["reporting"])
+        late = {run: [event, since - SILENT_SECONDS - 1] for run, (event, since) in first.items()}
+        answer, kept = tick(json.dumps(late))
+        assert (answer, set(kept)) == ("Reported 1 lost run as failed.", {started["reporting"].run_id})
+        states = {name: getattr(p.instance.get_run_by_id(run.run_id), "status", None) for name, run in started.items()}
+        assert [name for name, status in states.items() if status == dg.DagsterRunStatus.FAILURE] == ["lost"]
+        assert tick(json.dumps(kept))[0] == "No run is lost."
 
 
 def test_run_that_was_failed_elsewhere_begins_no_further_night(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

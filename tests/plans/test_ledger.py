@@ -20,7 +20,9 @@ from tests.worlds import World
 def _write(store: Store, world: World, plan: Plan, carried: frozenset[str]) -> str:
     with store.connect("planner") as connection:
         run_id = open_plan_run(connection, world.slug)
-    return write_plan(store, plan, run_id=run_id, expiry_days=7, probes={}, summary={}, carried=carried)
+    written = write_plan(store, plan, run_id=run_id, expiry_days=7, probes={}, summary={}, carried=carried)
+    assert not written.lapsed
+    return written.state
 
 
 def test_a_night_that_finds_only_what_waits_leaves_the_plan_before_it_standing(store: Store) -> None:

@@ -82,6 +82,7 @@ class NightTotals:
     held_back: Counter[str] = field(default_factory=Counter)
     without_vectors: Counter[str] = field(default_factory=Counter)
     limited: Counter[str] = field(default_factory=Counter)
+    lapsed: Counter[str] = field(default_factory=Counter)
     planned: list[_Planned] = field(default_factory=list)
     by_policy: list[str] = field(default_factory=list)
     failures: list[tuple[str, SlowwaveError]] = field(default_factory=list)
@@ -108,6 +109,7 @@ class NightTotals:
                 self.held_back[why] += proposals
             return
         self.deferred += len(one.plan.deferred)
+        self.lapsed.update({one.namespace: one.lapsed} if one.lapsed else {})
         counted = per_operation(one.plan.items)
         for operation, decisions in counted.items():
             self.operations.setdefault(operation, Counter()).update(decisions)
@@ -146,6 +148,11 @@ class NightTotals:
             say(f"Found by audits: {_counts_text(self.findings)}.")
         if self.operations:
             say(f"Proposed: {_counts_text({name: sum(n.values()) for name, n in self.operations.items()})}.")
+        if self.lapsed:
+            say(
+                f"Superseded before they were applied: approved items of earlier plans, {_counts_text(self.lapsed)}. Approve the new "
+                "plans."
+            )
         if self.without_vectors:
             say(f"Did not run, because no memory has a vector: {_counts_text(self.without_vectors)} (namespaces).")
         if self.limited:
@@ -529,6 +536,8 @@ def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
     say(f"Plan {short} is {one.state.replace('_', ' ')}: {counted(one.new_items, 'new item')}{before}{late}{passed}.")
     if one.state in ("approved", "partly_approved"):
         suggest("A policy approved some of its items. Apply them", f"{program()} apply {argument(one.namespace)}")
+    if one.lapsed:
+        say(one.lapse())
     if one.rejected:
         say(f"Policies rejected {counted(one.rejected, 'question')} of this plan.")
     with store.connect("reader") as connection:

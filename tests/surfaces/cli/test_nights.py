@@ -15,7 +15,7 @@ import slowwave
 from slowwave.store import claims
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, dead_run, forgetful
-from tests.memories import ask, remember
+from tests.memories import ago, ask, remember
 from tests.snapshots import uid
 from tests.surfaces.cli.conftest import Run
 
@@ -224,3 +224,28 @@ def test_night_prints_warnings_of_planners_such_as_a_misspelt_identity(store: St
         code, out, err = run("night", "acme", "--ops", "dedupe_entities", "--force")
         assert code == 0, err
         assert sorted(re.findall(r"dedupe_entities: .* Did you mean (\w+)\?", out), reverse=True) == hints
+
+
+def test_night_says_which_approvals_its_plan_supersedes(store: Store, run: Run) -> None:
+    """Approved items that were not applied are counted for one namespace, in the totals of several, and as JSON."""
+    slugs = [forgetful(store, name, rows=3) for name in ("acme", "beta")]
+
+    def approve_and_add(*names: str) -> None:
+        for name in names:
+            shown = json.loads(run("plans", "show", name, "--json")[1])
+            assert run("plans", "approve", name, shown["plan_hash"], "--by", "mara")[0] == 0
+            added = {"id": f"more {shown['plan_hash']}", "entity_type": "tool", "name": shown["plan_hash"]}
+            remember(store, name, entities=[{**added, "source_chunk_ids": ["gone"], "recorded_at": ago(1)}])
+
+    first = json.loads(run("night", "ALL", "--json")[1])
+    assert [one["lapsed_items"] for one in first] == [0, 0]
+    lapsing = [one["decided_items"] for one in first]
+    approve_and_add(*slugs)
+    alone = " ".join(run("night", "acme")[1].split())
+    assert f"{lapsing[0]} items of an earlier plan had been approved and not applied." in alone
+    beta = json.loads(run("night", "beta", "--json")[1])
+    assert (beta["lapsed_items"], beta["decided_items"] > lapsing[1]) == (lapsing[1], True)
+    approve_and_add(*slugs)
+    totals = " ".join(run("night", "ALL")[1].split())
+    assert f"approved items of earlier plans, acme {beta['decided_items']}, beta {beta['decided_items']}." in totals
+    assert "earlier plans" not in run("night", "ALL", "--force")[1], "nothing is approved now"
