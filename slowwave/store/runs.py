@@ -178,7 +178,8 @@ _BY_ID: Final = """
 WHERE r.id BETWEEN %(first)s::uuid AND %(last)s::uuid AND r.mode = ANY(%(modes)s) ORDER BY r.started_at DESC LIMIT 2
 """
 _OF_NAMESPACE: Final = """
-WHERE r.namespace_id = %(namespace_id)s ORDER BY r.started_at DESC, r.id LIMIT %(limit)s OFFSET %(offset)s
+WHERE (%(namespace_id)s::uuid IS NULL OR r.namespace_id = %(namespace_id)s)
+ORDER BY r.started_at DESC, r.id LIMIT %(limit)s OFFSET %(offset)s
 """
 _NAMESPACES: Final = "SELECT slug FROM memory.namespaces ORDER BY slug"
 
@@ -301,8 +302,8 @@ def last_run(connection: Connection, namespace: str | None, modes: Sequence[Mode
     return find_run(connection, "last", modes, namespace)
 
 
-def runs_of(connection: Connection, namespace_id: str, limit: int, offset: int = 0) -> list[Run]:
-    """Return runs of a namespace, newest first: at most ``limit``, after the first ``offset``."""
+def runs_of(connection: Connection, namespace_id: str | None, limit: int, offset: int = 0) -> list[Run]:
+    """Return runs of a namespace, or of all if it is None, newest first: at most ``limit``, after the first ``offset``."""
     return _read(connection, _OF_NAMESPACE, namespace_id=namespace_id, limit=limit, offset=offset)
 
 

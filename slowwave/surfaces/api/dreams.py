@@ -595,11 +595,14 @@ def dream_status(run_id: str, *, namespace: str | None = None, store: Store | No
 
 
 def dream_history(
-    namespace: str, limit: int = 20, *, offset: int = 0, store: Store | None = None
+    namespace: str | None, limit: int = 20, *, offset: int = 0, store: Store | None = None
 ) -> tuple[DreamRun, ...]:
-    """Return ``limit`` runs of a namespace, newest first, with the times of each; the ``offset`` newest are left out."""
+    """Return ``limit`` runs of a namespace, newest first, with the times of each; the ``offset`` newest are left out.
+
+    With ``None`` they are the runs of all namespaces.
+    """
     with (store or open_store()).connect("reader") as connection:
-        scope = namespace_id(connection, slug_of(connection, namespace))
+        scope = None if namespace is None else namespace_id(connection, slug_of(connection, namespace))
         runs = runs_of(connection, scope, limit, offset)
         consolidated = consolidations_of(connection, [run.run_id for run in runs])
         return tuple(dream_run(run, consolidated.get(run.run_id)) for run in runs)

@@ -15,6 +15,7 @@ from slowwave.plans.states import items_text, latest_plan, no_plan, run_states, 
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from slowwave.surfaces.cli.session import (
+    AnyNamespace,
     By,
     Items,
     Json,
@@ -267,25 +268,39 @@ _SHOWN: Final = 20
 _LONGEST: Final = 300
 
 
-def show_runs(namespace: str, limit: int, *, offset: int = 0, json: bool) -> None:
-    """Print the runs of a namespace, the newest first."""
+def counts_text(counts: object) -> str:
+    """Format counts as words, without zeros."""
+    shown = counts if isinstance(counts, dict) else {}
+    return ", ".join(f"{n:,} {what}" for what, n in shown.items() if n) or "nothing"
+
+
+@app.command("list")
+def list_(
+    namespace: AnyNamespace,
+    limit: Annotated[int, typer.Option(help="Maximum number of runs.", min=1)] = 20,
+    offset: Annotated[int, typer.Option(help="Number of newest runs to leave out.", min=0)] = 0,
+    json: Json = False,
+) -> None:
+    """List the runs of a namespace, or of ALL, newest first, with the error of each that failed."""
     from slowwave.surfaces.api.dreams import dream_history, token_savings
 
-    store = open_store()
-    runs = dream_history(namespace, limit, offset=offset, store=store)
+    store, scope = open_store(), None if namespace == "ALL" else namespace
+    runs = dream_history(scope, limit, offset=offset, store=store)
     with store.connect("reader") as connection:
         became = run_states(connection, [run.run_id for run in runs])
     if json:
         show_json([run.to_json() | {"became": became.get(run.run_id, run.state)} for run in runs])
         return
-    columns = ("run", "mode", "state", "began", "seconds", "counts", "reason")
+    columns = ("run", "mode", "state", "began", "seconds", "counts", "reason or error")
     show_table(
         f"Runs of {namespace}",
-        columns,
+        columns if scope else ("namespace", *columns),
         [
             (
+                *(() if scope else (run.namespace,)),
                 *(run.run_id, run.mode, became.get(run.run_id, run.state), f"{run.started_at:%Y-%m-%d %H:%M}"),
-                *(f"{run.duration_ms / 1000:,.1f}", counts_text(run.counts), run.reason),
+                *(f"{run.duration_ms / 1000:,.1f}", counts_text(run.counts)),
+                one_line(". ".join(part.rstrip(".") for part in (run.reason, run.error) if part), _LONGEST),
             )
             for run in runs
         ],
@@ -296,25 +311,8 @@ def show_runs(namespace: str, limit: int, *, offset: int = 0, json: bool) -> Non
                 f"Run {run.run_id}: {counted(int(c['summaries']), 'summary')} for {counted(int(c['sources']), 'memory')}, mean similarity "
                 f"{c['similarity']:.2f}, {counted(int(c['token_savings']), 'token')} saved."
             )
-    if saved := sum(token_savings(namespace, store=store).values()):
+    if saved := sum(token_savings(scope, store=store).values()):
         say(f"Summaries have saved {counted(saved, 'token')} in all.")
-
-
-def counts_text(counts: object) -> str:
-    """Format counts as words, without zeros."""
-    shown = counts if isinstance(counts, dict) else {}
-    return ", ".join(f"{n:,} {what}" for what, n in shown.items() if n) or "nothing"
-
-
-@app.command("list")
-def list_(
-    namespace: Namespace,
-    limit: Annotated[int, typer.Option(help="Maximum number of runs.", min=1)] = 20,
-    offset: Annotated[int, typer.Option(help="Number of newest runs to leave out.", min=0)] = 0,
-    json: Json = False,
-) -> None:
-    """List the runs of a namespace, newest first."""
-    show_runs(namespace, limit, offset=offset, json=json)
 
 
 @app.command()

@@ -55,6 +55,27 @@ def test_undo_of_items_operation_and_run_restores_the_digest(store: Store, run: 
     assert run("namespace", "digest", slug)[1] == before
 
 
+def test_runs_of_all_namespaces_are_one_list_with_their_errors(store: Store, run: Run) -> None:
+    """Newest first, with the namespace of each; a limit counts the runs of all."""
+    for slug in ("acme", "beta"):
+        forgetful(store, slug, rows=1)
+        read(run, "night", slug, "--ops", OPS, "--reason", f"for {slug}")
+    crashed = dead_run(store, "acme", "apply", "crashed", 0)
+    ask(store, "UPDATE night.runs SET error = %s WHERE id = %s", "No space left on device.\n  Try again.", crashed)
+    listed = read(run, "runs", "list", "ALL")
+    assert [(one["namespace"], one["mode"]) for one in listed] == [
+        ("acme", "apply"),
+        ("beta", "plan"),
+        ("acme", "plan"),
+    ]
+    assert [one["namespace"] for one in read(run, "runs", "list", "ALL", "--limit", "1", "--offset", "1")] == ["beta"]
+    rows = {tuple(line.split()[:2]): line for line in run("runs", "list", "ALL")[1].splitlines() if "-" in line}
+    assert "No space left on device.   Try again" in rows["acme", crashed]
+    assert "for beta" in rows["beta", listed[1]["run_id"]]
+    assert run("runs", "list", "acme")[1].count("beta") == 0
+    assert run("runs", "list", "gamma")[0] == 2
+
+
 def test_pause_resume_and_cancel_control_a_run_of_another_process(store: Store, run: Run, tmp_path: Path) -> None:
     """After the cancellation, ``apply`` does the rest under the id of the cancelled run."""
     slug = forgetful(store, rows=30, batch_items=2)
