@@ -54,8 +54,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class _Rule(NamedTuple):
     """Rule that detects an order by its signs.
 
-    Every sign of ``all`` must occur in one sentence, or in ``within`` consecutive sentences, and no sign of ``none`` may occur there. If
-    there are ``hints``, a matching text contains at least one of these literals.
+    Every sign of ``all`` must occur in one sentence, or in ``within`` consecutive sentences, and no sign of ``none`` may occur there.
+    ``runs`` holds sets of runs of letters: a matching text contains one of each set within its words.
     """
 
     rule: str
@@ -63,11 +63,11 @@ class _Rule(NamedTuple):
     all: tuple[str, ...]
     none: tuple[str, ...]
     within: int
-    hints: tuple[str, ...]
+    runs: tuple[frozenset[str], ...]
 
-    def may_stand(self, small: str) -> bool:
-        """Return whether a folded text contains a hint, and each sign anywhere."""
-        if self.hints and not any([hint in small for hint in self.hints]):  # noqa: C419 - a list is faster for so few
+    def may_stand(self, small: str, present: Set[str] | None) -> bool:
+        """Return whether a folded text contains each sign anywhere; ``present`` are the known runs in its words, if they were looked up."""
+        if present is not None and any(map(present.isdisjoint, self.runs)):
             return False
         return all(_compiled(PATTERNS[sign]).search(small) for sign in self.all)
 
@@ -79,19 +79,19 @@ def _rule(row: dict[str, Any]) -> _Rule:
         tuple(row["all"]),
         tuple(row.get("none", ())),
         row.get("within", 1),
-        tuple(row.get("hints", ())),
+        tuple(runs for sign in row["all"] if (runs := prefilter.needed(PATTERNS[sign]))),
     )
 
 
 _RULES_ORDER_SIGNS: Final = tuple(map(_rule, _FILE_ORDER_SIGNS["rules"]))
 
 
-def orders(small: str) -> Iterator[Detection]:
-    """Yield for each rule the first sentence of a folded text that contains its signs.
+def orders(small: str, present: Set[str] | None = None) -> Iterator[Detection]:
+    """Yield for each rule the first sentence of a folded text that contains its signs; ``present`` is as in ``_Rule.may_stand``.
 
     Cost: linear in the text.
     """
-    rules = [rule for rule in _RULES_ORDER_SIGNS if rule.may_stand(small)]
+    rules = [rule for rule in _RULES_ORDER_SIGNS if rule.may_stand(small, present)]
     if not rules:
         return
     sentences = list(_sentence_spans(small))
@@ -467,6 +467,10 @@ _PARTS: Final = {
 _HINTS_WITH: Final = {part: tuple(h for h, own in _PARTS.items() if own == part) for part in _PARTS.values()}
 
 _SIGNS: Final = tuple(h for h in _HINTS if h not in _PARTS)
+_RUNS: Final = frozenset().union(_HINTS_WITH, *(runs for rule in _RULES_ORDER_SIGNS for runs in rule.runs))
+"""Runs of letters of which a text with a phrase or with the signs of a rule contains some."""
+
+_LENGTHS: Final = range(min(map(len, _RUNS)), max(map(len, _RUNS)) + 1)
 _MANY: Final = 1_000
 _REMEMBERED: Final = 32  # maximum length in characters of a word whose class is cached
 _COMPACT = re.compile(
@@ -493,21 +497,27 @@ _RARE: Final = f"(?i:{'|'.join(sorted({re.escape(h) for p in _PHRASES if p.rare 
 
 @cache
 def _may_hold() -> tuple[str, ...]:
-    """Return RE2 patterns, of which every text with a phrase, a sign or an encoded part matches at least one.
-
-    The first signs of the rules are separate patterns, which takes a third of the time of one alternation.
-    """
+    """Return RE2 patterns, of which every text with a phrase or an encoded part matches at least one."""
     encoded = (
         *(prefilter.relaxed(p.pattern) for p in (_HEXADECIMAL, _ESCAPES, _BITS, _PERCENT, _ASCII85, _MORSE)),
         r"[A-Za-z0-9+/_\-]{24}",  # base64
         r"[!-~]{40}",  # base85
     )
     phrases = (f"(?i:{prefilter.relaxed(p.pattern)})" for p in _PHRASES if p.in_ascii and not p.rare)
+    return "|".join((*phrases, prefilter.words(_ROTATED | _REVERSED), f"(?i:{_FOLDED})", *encoded)), _RARE
+
+
+@cache
+def _may_order_by_signs() -> tuple[str, list[str]]:
+    """Return an RE2 pattern for texts with a run of letters that a rule needs, and patterns for texts with the first sign of one.
+
+    The signs are separate patterns, which takes a third of the time of one alternation.
+    """
+    rarest = frozenset().union(*(min(rule.runs, key=prefilter.frequency) for rule in _RULES_ORDER_SIGNS))
     signs = dict.fromkeys(rule.all[0] for rule in _RULES_ORDER_SIGNS)
     return (
-        "|".join((*phrases, prefilter.words(_ROTATED | _REVERSED), f"(?i:{_FOLDED})", *encoded)),
-        _RARE,
-        *(f"(?i:{prefilter.relaxed(PATTERNS[sign])})" for sign in signs),
+        prefilter.with_run(rarest),
+        [f"(?i:{prefilter.relaxed(PATTERNS[sign])})" for sign in signs],
     )
 
 
@@ -527,13 +537,17 @@ def _order_words() -> tuple[str, str]:
 def may_hold(texts: prefilter.Texts) -> prefilter.Flags:
     """Return (n,) which of n texts may contain a phrase that a rule knows; the others contain none.
 
-    Time: thirty passes over the column, and one over a few texts.
+    Time: four passes over the column, and thirty over texts with a word of an order.
     """
+    import pyarrow as pa
+
     flags = prefilter.found(texts, *_may_hold())
+    runs, signs = _may_order_by_signs()
+    with_runs = np.flatnonzero(prefilter.found(texts, runs) & ~flags)
+    flags[with_runs] = prefilter.found(texts.take(pa.array(with_runs)), *signs)
     first, pairs = _order_words()
     rest = np.flatnonzero(prefilter.found(texts, first) & ~flags)
     if len(rest):
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         apart = pc.replace_substring(texts.take(pa.array(rest)), "_", " ")  # underscores separate words here
@@ -585,8 +599,9 @@ def _orders_in(small: str, words: set[str]) -> list[Detection]:
         words = words | {word for _, _, word in spelled}
     if not words.isdisjoint(_TRIGGERS) and _may_order(words):
         found += _sentences(small)
-    found += _phrases(small, words)
-    found += orders(small)
+    present = _present(words) if len(words) <= _MANY else None
+    found += _phrases(small, present)
+    found += orders(small, present)
     return [f for f in found if not _talked_about(small, f)]
 
 
@@ -645,33 +660,29 @@ _SPEECH_VERBS: Final = frozenset(
 )
 
 
-def _phrases(small: str, words: Set[str]) -> Iterator[Detection]:
-    """Yield the matches of the fixed phrases; ``words`` includes every word of the text and perhaps others."""
-    for n in sorted({n for hint in _possible(words) if hint in small for n in _HINTS[hint]}):
+def _phrases(small: str, present: Set[str] | None) -> Iterator[Detection]:
+    """Yield the matches of the fixed phrases; ``present`` includes all known runs in the words of the text, if they were looked up."""
+    possible: Iterable[str] = _HINTS
+    if present is not None:
+        possible = (*_SIGNS, *(hint for run in present & _HINTS_WITH.keys() for hint in _HINTS_WITH[run]))
+    for n in sorted({n for hint in possible if hint in small for n in _HINTS[hint]}):
         phrase = _PHRASES[n]
         for match in _compiled(phrase.pattern).finditer(small):
             if phrase.across or not _SENTENCE_END.search(match[0]):
                 yield Detection(match.start(), match.end(), "injection", phrase.rule, phrase.severity)
 
 
-def _possible(words: Set[str]) -> Iterable[str]:
-    """Return the hints that a text with these words may contain.
-
-    For more than ``_MANY`` words return all hints, because checking each word would take as long.
-    """
-    if len(words) > _MANY:
-        return _HINTS
-    return {hint for word in words for hint in (_hints(word) if len(word) <= _REMEMBERED else _hinted(word))}.union(
-        _SIGNS
-    )
+def _present(words: Set[str]) -> frozenset[str]:
+    """Return the known runs of letters within words."""
+    return frozenset().union(*[_runs(word) if len(word) <= _REMEMBERED else _runs_within(word) for word in words])
 
 
-def _hinted(word: str) -> tuple[str, ...]:
-    """Return the hints that a text with this word may contain."""
-    return tuple([hint for part, hints in _HINTS_WITH.items() if part in word for hint in hints])
+def _runs_within(word: str) -> frozenset[str]:
+    padded = f" {word} "
+    return _RUNS.intersection(padded[at : at + length] for length in _LENGTHS for at in range(len(padded) - length + 1))
 
 
-_hints: Final = lru_cache(16_384)(_hinted)  # most words occur in many texts
+_runs: Final = lru_cache(16_384)(_runs_within)  # most words occur in many texts
 
 
 def _talked_about(small: str, finding: Detection) -> bool:

@@ -44,6 +44,9 @@ _COUNTED: Final = 8
 """Largest repeat count that is kept. A larger one becomes "this many or more", which keeps RE2's automaton small."""
 
 _ANYTHING: Final = "(?s:.*)"
+_BOUNDARY: Final = r"\b"
+_EDGE: Final = re.compile(r"""[ ,:;'"/<>@#!=&%~`-]|\\[bsWn.!?,:;'"/<>@#=&%-]""")
+"""A part of a pattern before which a word ends and after which one begins."""
 _FLAGS: Final = re.compile(r"\(\?([a-z]+)\)")
 _PART: Final = re.compile(
     r"(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<back>\(\?P=\w+\)|\\[1-9])|(?P<around>\(\?<?[=!])|(?P<open>\((?:\?P<\w+>|\?:|\?-?i:)?)"
@@ -75,6 +78,84 @@ def _repeat(match: re.Match[str]) -> str:
         return ""
     least = min(int(match["least"]), _COUNTED)
     return "*" if least == 0 else f"{{{least},}}"
+
+
+def needed(pattern: str) -> frozenset[str]:
+    """Return runs of lower-case letters of which every match of Python's ``pattern`` contains one, or none if there are no such runs.
+
+    A run with a space before it begins a word of the text, and one with a space after it ends one; other runs may be inside of words.
+    Of the parts of a sequence, the one with the fewest and longest runs is chosen. These are the necessary literals of a regular
+    expression as in Cox, "Regular Expression Matching with a Trigram Index" (2012), without their Boolean combinations.
+    """
+    flags = _FLAGS.match(pattern)
+    if flags and "x" in flags[1]:
+        return frozenset()
+    parts = list(_PART.finditer(pattern, flags.end() if flags else 0))
+    parts.reverse()
+    return frozenset(run.rstrip("$") for run in _needed(parts, begins=False))
+
+
+def _needed(parts: list[re.Match[str]], *, begins: bool) -> frozenset[str]:
+    """Return ``needed`` of the alternatives up to the end of a group, and remove them from the end of ``parts``.
+
+    ``begins`` is whether a word begins with the group. A run at the end of an alternative ends with a dollar sign.
+    """
+    branches: list[list[frozenset[str]]] = [[]]
+    run, starts, after_group, part = "", begins, False, ""
+    while part != ")":
+        match = parts.pop() if parts else None
+        part = match[0] if match else ")"
+        if len(part) == 1 and part.isalpha():
+            optional, repeated = _repeated(parts)
+            if not optional:
+                run += part.lower() if run or not starts else f" {part.lower()}"
+            starts = False
+            if not (optional or repeated):
+                after_group = False
+                continue
+        edge = bool(_EDGE.fullmatch(part)) and not _repeated(parts)[0]
+        end = " " if edge else "$" if part in (")", "|") else ""
+        if run:
+            branches[-1].append(frozenset((run + end,)))
+        elif after_group:
+            branches[-1][-1] = frozenset(inner.replace("$", end) for inner in branches[-1][-1])
+        run, after_group = "", False
+        if match and match.lastgroup == "open":
+            inner = _needed(parts, begins=starts)
+            optional, repeated = _repeated(parts)
+            if not optional:
+                branches[-1].append(frozenset(one.strip(" $") for one in inner) if repeated else inner)
+                after_group = True
+            starts = False
+        elif match and match.lastgroup == "around":
+            _needed(parts, begins=False)
+        elif part == "|":
+            branches.append([])
+            starts = begins
+        else:
+            starts = edge
+    rarest = [min(filter(None, branch), key=frequency, default=frozenset[str]()) for branch in branches]
+    return frozenset[str]().union(*rarest) if all(rarest) else frozenset()
+
+
+def _repeated(parts: list[re.Match[str]]) -> tuple[bool, bool]:
+    """Return whether a part that has just been read may be absent, and whether it may be repeated; remove its quantifier."""
+    if not parts or (parts[-1][0] not in ("?", "*", "+") and not parts[-1]["least"]):
+        return False, False
+    mark = parts.pop()
+    if parts and parts[-1][0] == "?" and not mark["least"]:
+        parts.pop()  # as few as possible
+    return mark[0] in ("?", "*") or mark["least"] == "0", mark[0] != "?"
+
+
+def frequency(runs: frozenset[str]) -> float:
+    """Return a number that grows with the share of texts that contain one of the runs."""
+    return sum(0.3 ** len(run) for run in runs)
+
+
+def with_run(runs: Iterable[str]) -> str:
+    """Build a pattern for texts of any case with one of the runs that ``needed`` returned; those with letters beyond ASCII are ignored."""
+    return f"(?i:{'|'.join(sorted(run.replace(' ', _BOUNDARY) for run in runs if run.isascii()))})"
 
 
 def words(known: Iterable[str]) -> str:

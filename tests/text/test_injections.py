@@ -208,12 +208,12 @@ WORDS = st.sampled_from(
 
 @given(st.lists(st.tuples(WORDS, st.sampled_from([" ", "", ". ", "\n", "’", "_"])), max_size=12))
 def test_what_is_looked_at_before_a_pattern_leaves_none_out(parts: list[tuple[str, str]]) -> None:
-    """The hints of a text by its words are those by its characters, and a text without the letters of a rule has no match."""
+    """The runs of letters in a text's words leave out no phrase and no order, and a text without the letters of a rule has no match."""
     small, _ = folded("".join(word + sign for word, sign in parts))
     words = set(injections_module._BARE.findall(small))
-    possible = set(injections_module._possible(words))
-    assert {hint for hint in injections_module._HINTS if hint in small} <= possible
-    assert set(injections_module._possible(words | {str(n) for n in range(2_000)})) == set(injections_module._HINTS)
+    present = injections_module._present(words)
+    assert list(injections_module._phrases(small, present)) == list(injections_module._phrases(small, None))
+    assert list(injections_module.orders(small, present)) == list(injections_module.orders(small))
     if not injections_module._may_order(words):
         assert list(injections_module._sentences(small)) == []
 

@@ -76,6 +76,42 @@ def test_what_is_relaxed_matches_wherever_the_pattern_does(data: st.DataObject) 
 
 
 @pytest.mark.parametrize(
+    ("pattern", "runs"),
+    [
+        (r"\bkey ?words?\b", {" key"}),
+        (r"\b(?:ai|llms?)\b", {" ai ", " llm"}),
+        (r"(?:ab)+\b|x{2}y", {"ab", "y"}),
+        (r"\b(?:of|the) (?:\S{0,20}/)?\.env\b", {" env "}),
+        (r"colou?r|(?<!grey )gr[ae]y+(?=ish)", {"colo", "gr"}),
+        (r"\b(?:s?o|and )to\b", {"to "}),
+        (r"Say (?:hello )*?(?P<a>world)(?P=a)", {"world"}),
+        (r"a{0,3}|bc", set()),
+        (r"(?x) a b", set()),
+        (r"[a-z]+ \d{2,}", set()),
+    ],
+)
+def test_needed_runs_are_the_longest_that_no_match_lacks(pattern: str, runs: set[str]) -> None:
+    """Optional parts, lookarounds and sets need none; a space stands for the edge of a word."""
+    assert prefilter.needed(pattern) == runs
+
+
+SIGNS = [
+    sign for rule in injections._RULES_ORDER_SIGNS for sign in rule.all if prefilter.needed(injections.PATTERNS[sign])
+]
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_every_match_contains_a_needed_run(data: st.DataObject) -> None:
+    """In its words, which is what one text is searched for, and as RE2 finds them in a column, in any case."""
+    sign = data.draw(st.sampled_from(SIGNS))
+    runs = prefilter.needed(injections.PATTERNS[sign])
+    text = data.draw(st.from_regex(injections.PATTERNS[sign], alphabet=st.characters(max_codepoint=127)))
+    assert not injections._present(set(re.findall(r"[^\W_]+", text))).isdisjoint(runs)
+    assert prefilter.found(pa.array([text.upper(), *PLAIN]), prefilter.with_run(runs))[0]
+
+
+@pytest.mark.parametrize(
     ("pattern", "there", "elsewhere"),
     [
         (r"(?i)(?<![a-z])key-[0-9a-f]{32}(?!\w)", "xKEY-" + "0" * 32, "key-xyz"),
@@ -94,7 +130,8 @@ def test_what_re2_does_not_know_is_left_out(pattern: str, there: str, elsewhere:
 
 def test_only_a_few_texts_are_read() -> None:
     """Plain ones are cleared as a column, and a null holds nothing."""
-    texts = pa.array([*PLAIN, None, "Ann keeps the key to the garden, and all were there.", ORDER])
+    with_words_of_orders = ["Ann keeps the key to the garden, and all were there."] * (prefilter.FEW + 1)
+    texts = pa.array([*PLAIN, None, *with_words_of_orders, ORDER])
     assert injections.may_hold(texts).nonzero()[0].tolist() == [len(texts) - 1]
     assert not prefilter.found(texts, *secrets.secret_marks()).any()
 
@@ -107,7 +144,7 @@ def test_accents_and_typography_are_levelled() -> None:
         "El niño comió a las 3½ — ¿sí?",
     ]
     other = ["cafe\u0301 noir", "чай в пять", "tea \u2764\ufe0f", "wo\u200brd", "a\u034fb"]
-    texts = pa.array([*prose, *other, *PLAIN])
+    texts = pa.array([*prose, *other, *PLAIN, *prose * prefilter.FEW])
     flags = prefilter.found(texts, *secrets.secret_marks()) | injections.may_hold(texts)
     assert flags[: len(prose) + len(other)].tolist() == [False] * len(prose) + [True] * len(other)
 
