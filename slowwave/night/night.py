@@ -308,7 +308,7 @@ STEPS: Final = len(OPERATIONS) + 3
 
 
 _SELDOM: Final = 0.5
-"""Seconds between two reports of a small namespace's night, which also check for a request to pause: each one is a commit.
+"""Seconds between two reports of a night that is one of many, which also check for a request to pause: each one is a commit.
 A shorter night reports nothing; if it was cancelled, it still writes no plan."""
 
 
@@ -392,7 +392,7 @@ def run_night(
     )
     if request:
         take_request(store, request, run_id=run_id)
-    say = _steps(store, run_id, progress, every=0.0 if context.snapshot is None else _SELDOM)
+    say = _steps(store, run_id, progress, every=_SELDOM if context.noted else 0.0)
     stream = open_stream(store, run_id, namespace, callbacks, dagster_run_id=dagster_run_id)
     began = time.monotonic()
     stream.started("plan", trigger)

@@ -188,7 +188,7 @@ def _in_turn(
                 for name in names:
                     tell = progress(name) if progress else None
                     try:
-                        with handed_on() if name in read else nullcontext():
+                        with handed_on() if noted else nullcontext():
                             shared = replace(context, snapshot=read.get(name), base=base)
                             found = night(name, progress=tell, context=shared)
                     except Exception as problem:

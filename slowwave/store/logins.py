@@ -215,7 +215,7 @@ def handed_on() -> Generator[None]:
     """Let the blocks of this thread pass connections on without a reset, which happens only when this context ends.
 
     For work of many small steps, none of which sets anything that outlasts its transaction. A reset is a statement of a fifth of a
-    millisecond, and the night of a small namespace has twenty such steps.
+    millisecond, and the night of a small namespace has twenty such steps or more.
     """
     at_hand: dict[Key, Session] = {}
     token = _AT_HAND.set(at_hand)
