@@ -158,6 +158,10 @@ WHERE verdict IN ('yes', 'no')
 """SQL: the verdicts of reviewers on the pending items, in drafts of this plan or of an earlier one."""
 
 
+class AcceptedAlready(Refused):
+    """The namespace has an active policy of the same kind and verdict."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """An accepted kind of question, which nights answer with ``verdict``, or operations whose low-risk items nights approve.
@@ -325,7 +329,7 @@ def _accept(
 ) -> Policy:
     for other in read_policies(connection, namespace):
         if other.stands and (other.verdict, dict(other.kind)) == (verdict, kind):
-            raise Refused(f"The {other.name} is of this kind already: revoke it first. Nothing was accepted.")
+            raise AcceptedAlready(f"The {other.name} is of this kind already: revoke it first. Nothing was accepted.")
     made = connection.execute(_ACCEPT, row).fetchone()
     (policy,) = read_policies(connection, namespace, id_=str(made[0]) if made else "")
     return policy

@@ -9,12 +9,14 @@ import typer
 from slowwave.plans.commands import argument, countersign_command
 from slowwave.plans.signatures import half_signed, read_rule
 from slowwave.surfaces.cli.session import (
+    AnyNamespace,
     By,
     Json,
     Namespace,
     Note,
     OneNamespace,
     Reason,
+    chosen_namespaces,
     complete_operation,
     complete_plan,
     open_store,
@@ -56,7 +58,7 @@ def list_(namespace: OneNamespace = None, json: Json = False) -> None:
 
 @app.command()
 def accept(
-    namespace: Namespace,
+    namespace: AnyNamespace,
     operations: Annotated[
         list[str],
         typer.Argument(help="Operations whose low-risk changes nights approve.", autocompletion=complete_operation),
@@ -67,15 +69,35 @@ def accept(
 ) -> None:
     """Let nights approve the low-risk changes of operations.
 
-    Questions, deletions and plans that fail a probe remain with people.
+    Questions, deletions and plans that fail a probe remain with people. ALL leaves out namespaces that have the policy already; later
+    namespaces do not get it by themselves.
     """
     from slowwave.operations import permits
-    from slowwave.plans.policies import accept_operations
+    from slowwave.plans.policies import AcceptedAlready, accept_operations
 
-    made = accept_operations(open_store(), namespace, operations, permits(), accepted_by=by, per_night=per_night)
+    store, before = open_store(), 0
+    accepted: list[Policy] = []
+    for name in chosen_namespaces(store, namespace):
+        try:
+            accepted.append(accept_operations(store, name, operations, permits(), accepted_by=by, per_night=per_night))
+        except AcceptedAlready:
+            if namespace != "ALL":
+                raise
+            before += 1
     if json:
-        show_json(made.to_json())
+        shown = [made.to_json() for made in accepted]
+        show_json(shown if namespace == "ALL" else shown[0])
         return
+    if namespace == "ALL":
+        had = f" {counted(before, 'namespace')} had the policy already." if before else ""
+        names = ", ".join(sorted(set(operations)))
+        say(
+            f"Accepted for {counted(len(accepted), 'namespace')}: low-risk changes by {names}, {per_night:,} a night at most.{had} "
+            "Their next nights with a new plan approve by it. Namespaces that come later have none: accept it for ALL again."
+        )
+        suggest("List the policies", f"{program()} policies list")
+        return
+    (made,) = accepted
     say(f"Accepted: {made.says}, {made.per_night:,} a night at most. The next night with a new plan approves by it.")
     suggest(
         "Revoke it", f'{program()} policies revoke {argument(namespace)} {made.id[:8]} --by YOUR-NAME --reason "WHY"'

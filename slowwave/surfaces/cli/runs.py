@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from slowwave.errors import Refused
+from slowwave.errors import Refused, SlowwaveError, StoreError
 from slowwave.plans.commands import APPROVER, approve_command, argument, undecided
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, latest_plan, no_plan, run_states, shown_state, waiting_plans
@@ -19,7 +20,6 @@ from slowwave.surfaces.cli.session import (
     By,
     Items,
     Json,
-    Namespace,
     Note,
     Wait,
     err,
@@ -54,6 +54,9 @@ RunName = Annotated[
 _NAMED: Final = 10
 """Items that are listed by name."""
 
+_NAMESPACES: Final = 3
+"""Runs whose failed items ``apply ALL`` lists."""
+
 _PLAN_STATE: Final = """
 SELECT p.state, night.item_counts(p.plan_hash), p.expires_at FROM night.plans p WHERE p.plan_hash = %s
 """
@@ -69,44 +72,80 @@ def _split_name(names: Sequence[str], done: str) -> tuple[str, str | None]:
     return names[-1], names[0] if len(names) == 2 else None
 
 
-def apply(namespace: Namespace, wait: Wait = 0.0, json: Json = False) -> None:
-    """Apply the approved items, or resume an unfinished apply run.
+def apply(namespace: AnyNamespace, wait: Wait = 0.0, json: Json = False) -> None:
+    """Apply the approved items of a namespace, or resume its unfinished apply run.
 
-    Exit code: 0 if all approved items were applied or were out of date, 1 if an item failed or the run was cancelled, 2 if nothing was
-    approved or another run holds the namespace.
+    With ALL those of every namespace, except runs that were cancelled and namespaces that another run holds. One that fails does not stop
+    the others. Exit code: 0 if all approved items were applied or were out of date, 1 if an item or a namespace of ALL failed or a run was
+    cancelled, 2 if nothing was approved in the namespace or another run holds it.
     """
+    from psycopg import Error as DatabaseError
+
     from slowwave.night.executor import apply_approval
+    from slowwave.night.run_events import in_words
     from slowwave.plans.waiting import waiting_approvals
 
-    store = open_store()
-    waiting = waiting_approvals(store, namespace, cancelled=True)
-    if not waiting:
+    store, every = open_store(), namespace == "ALL"
+    waiting = waiting_approvals(store, None if every else namespace, cancelled=not every)
+    if not waiting and not every:
         raise Refused(_nothing_to_apply(store, namespace))
     results: list[ApplyResult] = []
+    failures: list[tuple[str, SlowwaveError]] = []
     kept = f"batches that had ended are kept. `{program()} apply {argument(namespace)}` applies the rest."
     with interruptible(lambda: kept), progress(f"Applying {namespace}") as tell:
-        for approval, _ in waiting:
-            results.append(
-                apply_approval(store, approval, progress=lambda done, total: tell(done, total, ""), wait=wait)
-            )
+        for n, (approval, name) in enumerate(waiting):
+            if every:
+                tell(n, len(waiting), name)
+            report = None if every else lambda done, total: tell(done, total, "")
+            try:
+                results.append(apply_approval(store, approval, progress=report, wait=wait))
+            except SlowwaveError as problem:
+                if not every:
+                    raise
+                failures.append((name, problem))
+            except DatabaseError as problem:
+                if not every:
+                    raise
+                failures.append((name, StoreError(f"The database refused a statement ({in_words(problem, 'all')}).")))
     if json:
-        show_json(
-            [
-                {
-                    **{"run_id": r.run_id, "plan_hash": r.plan_hash, "state": r.state, "counts": r.counts},
-                    "failed": [{"item": item, "reason": reason} for item, reason in r.failed.items()],
-                }
-                for r in results
-            ]
-        )
+        applied = [
+            {
+                **{"namespace": r.namespace, "run_id": r.run_id, "plan_hash": r.plan_hash, "state": r.state},
+                **{"counts": r.counts, "failed": [{"item": i, "reason": reason} for i, reason in r.failed.items()]},
+            }
+            for r in results
+        ]
+        show_json([*applied, *({"namespace": name, "error": str(problem)} for name, problem in failures)])
+    elif every:
+        _show_applied_everywhere(results, failures)
     else:
         for r in results:
             say(f"Run {r.run_id} {r.state}: {items_text(r.counts)}.")
             _show_failed(namespace, r)
         _suggest_undo(store, [r for r in results if r.counts.get("applied")])
         _suggest_next(store, namespace)
-    if any(r.state == "cancelled" or r.failed for r in results):
+    if failures or any(r.state == "cancelled" or r.failed for r in results):
         raise typer.Exit(1)
+
+
+def _show_applied_everywhere(results: Sequence[ApplyResult], failures: Sequence[tuple[str, SlowwaveError]]) -> None:
+    """Print the totals of ``apply ALL``, the failed items of a few namespaces, and the namespaces that failed."""
+    from slowwave.surfaces.cli.nights import show_failures
+
+    counts: Counter[str] = Counter()
+    for r in results:
+        counts.update(r.counts)
+    ended = counted(len({r.namespace for r in results}), "namespace")
+    say(f"{ended}: {items_text(counts)}." if results else "No approved item of any namespace is unapplied.")
+    failed = [r for r in results if r.failed]
+    for r in failed[:_NAMESPACES]:
+        say(f"{r.namespace}, run {r.run_id}:")
+        _show_failed(r.namespace, r)
+    if len(failed) > _NAMESPACES:
+        say(f"Items of {counted(len(failed) - _NAMESPACES, 'more run')} failed.")
+    show_failures(failures)
+    if results:
+        suggest("List the runs; undo one", f"{program()} runs list ALL", f"{program()} undo {results[-1].run_id}")
 
 
 def _show_failed(namespace: str, result: ApplyResult) -> None:

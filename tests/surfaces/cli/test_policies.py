@@ -71,3 +71,19 @@ def test_policy_for_low_risk_changes_is_accepted_listed_and_revoked(store: Store
         {"operations": ["archive_stale", "gc_references"], "risk": "low"},
         "otto",
     )
+
+
+def test_policy_is_accepted_for_all_namespaces_that_have_none(store: Store, run: Run) -> None:
+    """A later namespace gets it when it is accepted again; a refusal accepts it nowhere."""
+    for slug in ("acme", "beta"):
+        remember(store, slug, memories=[])
+    accept = ("policies", "accept", "ALL", "gc_references", "--by", "mara")
+    assert run("policies", "accept", "beta", *accept[3:])[0] == 0
+    assert run(*accept[:3], "purge_expired", *accept[4:])[0] == 2
+    code, out, _ = run(*accept)
+    assert (code, "Accepted for 1 namespace: low-risk changes by gc_references, 1,000 a night" in out) == (0, True)
+    assert "1 namespace had the policy already." in out
+    remember(store, "later", memories=[])
+    assert [one["namespace"] for one in json.loads(run(*accept, "--json")[1])] == ["later"]
+    listed = json.loads(run("policies", "list", "--json")[1])
+    assert sorted(one["namespace"] for one in listed) == ["acme", "beta", "later"]

@@ -76,6 +76,34 @@ def test_runs_of_all_namespaces_are_one_list_with_their_errors(store: Store, run
     assert run("runs", "list", "gamma")[0] == 2
 
 
+def test_apply_all_applies_every_approval_although_one_fails(store: Store, run: Run) -> None:
+    """What a person cancelled is left alone; a namespace that may not be written and one whose rows have changed stop no other."""
+    assert run("apply", "ALL")[:2] == (0, "No approved item of any namespace is unapplied.\n")
+    slugs = [forgetful(store, slug, rows=2) for slug in ("acme", "beta", "gamma", "held")]
+    for slug in slugs:
+        approve_night(run, slug)
+    cancelled = dead_run(store, "held", "apply", "cancelled", 5)
+    ask(
+        store,
+        "UPDATE night.runs r SET (plan_hash, approval_id) = (SELECT a.plan_hash, a.id FROM night.approvals a "
+        "WHERE a.namespace_id = r.namespace_id) WHERE r.id = %s",
+        cancelled,
+    )
+    assert run("namespace", "set", "beta", "--read-only")[0] == 0
+    code, out, err = run("apply", "ALL")
+    assert (code, out.splitlines()[0]) == (1, "2 namespaces: 4 applied.")
+    assert err.startswith("beta: ")
+    assert [
+        r["became"]
+        for r in read(run, "runs", "list", "ALL")
+        if r["mode"] == "apply" and r["namespace"] in ("acme", "gamma")
+    ] == ["completed"] * 2
+    code, out, _ = run("apply", "ALL", "--json")
+    assert (code, [(one["namespace"], "error" in one) for one in json.loads(out)]) == (1, [("beta", True)])
+    (rest,) = read(run, "apply", "held")
+    assert (rest["namespace"], rest["run_id"], rest["counts"]["applied"]) == ("held", cancelled, 2)
+
+
 def test_pause_resume_and_cancel_control_a_run_of_another_process(store: Store, run: Run, tmp_path: Path) -> None:
     """After the cancellation, ``apply`` does the rest under the id of the cancelled run."""
     slug = forgetful(store, rows=30, batch_items=2)
