@@ -35,6 +35,7 @@ from slowwave.store.runs import (
     resume_command,
     sources,
     state_of,
+    this_process,
 )
 
 # Claims: a namespace is held by one run at a time, of any kind, as long as its heartbeat has not expired.
@@ -50,8 +51,8 @@ Stuck = Literal["take over", "raise"]
 """Handling of a run whose heartbeat has expired: mark it as crashed and continue, or raise an error with its name."""
 
 _HOLDERS: Final = """
-SELECT id::text AS run_id, mode, state, trunc(age)::bigint AS age, age BETWEEN -%(ahead)s AND %(expiry)s AS alive
-FROM (SELECT id, mode, state, heartbeat_at, extract(epoch FROM clock_timestamp() - heartbeat_at) AS age FROM night.runs
+SELECT id::text AS run_id, mode, state, process, trunc(age)::bigint AS age, age BETWEEN -%(ahead)s AND %(expiry)s AS alive
+FROM (SELECT id, mode, state, process, heartbeat_at, extract(epoch FROM clock_timestamp() - heartbeat_at) AS age FROM night.runs
   WHERE namespace_id = %(namespace_id)s AND state = ANY(%(holding)s)) r
 ORDER BY alive DESC, heartbeat_at DESC
 """
@@ -69,6 +70,7 @@ class Holder:
     run_id: str
     mode: Mode
     state: State
+    process: str
     age: int
     alive: bool
 
@@ -132,7 +134,8 @@ def _refuse_alive(namespace: str, found: list[Holder]) -> None:
         if one.alive:
             doing = "is planning" if one.state == "planning" else "is writing to"
             raise DreamLockUnavailable(
-                f"Run {one.run_id} {doing} {namespace} (heartbeat {max(0, one.age)} s ago). "
+                f"Run {one.run_id} {doing} {namespace}{f', in process {one.process}' if one.process else ''} (heartbeat "
+                f"{max(0, one.age)} s ago). "
                 f"Wait for it, or cancel it: `slowwave runs cancel {one.run_id}`; add --dead if its process is gone."
             )
 
@@ -153,7 +156,7 @@ def _stuck_sentence(namespace: str, gone: Holder) -> str:
 # progress. So a process whose heartbeat had expired, and whose run another process has resumed, can detect that it no longer owns the run.
 
 _RESUME: Final = """
-UPDATE night.runs SET state = 'applying', trigger = 'resume', heartbeat_at = clock_timestamp(), finished_at = NULL,
+UPDATE night.runs SET state = 'applying', trigger = 'resume', process = %(process)s, heartbeat_at = clock_timestamp(), finished_at = NULL,
   cancel_requested_at = NULL, pause_requested_at = NULL, error = NULL, progress = %(progress)s,
   dagster_run_id = coalesce(nullif(%(dagster_run)s, ''), dagster_run_id)
 WHERE id = (SELECT id FROM night.runs WHERE namespace_id = %(namespace_id)s AND mode = 'apply' AND approval_id = %(approval)s
@@ -280,6 +283,7 @@ def _resume(
         "namespace_id": namespace_id,
         "approval": approval_id,
         "dagster_run": dagster_run_id,
+        "process": this_process(),
         "sources": sources("applying"),
         "progress": Jsonb({"claim": token}),
     }
@@ -409,7 +413,7 @@ def _locked(connection: Connection, run_id: str) -> Run:
 # A plan run writes no memory, so any process may mark it as crashed if its process has ended, and it may plan again under the same id.
 
 _REOPEN: Final = """
-UPDATE night.runs SET state = 'planning', trigger = 'resume', heartbeat_at = clock_timestamp(), finished_at = NULL,
+UPDATE night.runs SET state = 'planning', trigger = 'resume', process = %(process)s, heartbeat_at = clock_timestamp(), finished_at = NULL,
   cancel_requested_at = NULL, pause_requested_at = NULL, error = NULL, progress = '{}'
 WHERE id = %(run)s AND mode = 'plan' AND state = ANY(%(sources)s)
 """
@@ -481,7 +485,8 @@ def reopen_plan_run(connection: Connection, run: Run, *, stuck: Stuck = "take ov
         make_room(
             connection, run.namespace, run.namespace_id, run.heartbeat_expiry_seconds, stuck=stuck, own=run.run_id
         )
-        changed = connection.execute(_REOPEN, {"run": run.run_id, "sources": sources("planning")})
+        asked = {"run": run.run_id, "process": this_process(), "sources": sources("planning")}
+        changed = connection.execute(_REOPEN, asked)
         if changed.rowcount != 1:
             raise Refused(f"Run {run.run_id} went on elsewhere at this moment. `slowwave runs show {run.run_id}`")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import shlex
+import socket
 import uuid
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -167,7 +169,8 @@ SELECT r.id::text AS run_id, r.namespace_id::text AS namespace_id, n.slug AS nam
   r.started_at, r.finished_at, r.heartbeat_at,
   trunc(extract(epoch FROM clock_timestamp() - r.heartbeat_at))::bigint AS heartbeat_age_seconds,
   r.cancel_requested_at IS NOT NULL AS cancel_requested, r.pause_requested_at IS NOT NULL AS pause_requested,
-  r.counts, coalesce(r.error, '') AS error, r.parameters, r.progress, n.settings AS overlay
+  r.counts, coalesce(r.error, '') AS error, r.parameters, r.progress, r.process, coalesce(r.dagster_run_id, '') AS dagster_run_id,
+  n.settings AS overlay
 FROM night.runs r JOIN memory.namespaces n ON n.id = r.namespace_id
 """
 _NEWEST: Final = """
@@ -188,8 +191,9 @@ _NAMESPACES: Final = "SELECT slug FROM memory.namespaces ORDER BY slug"
 class Run:
     """One row of ``night.runs``; ids that a run does not have are empty.
 
-    Ages are seconds at the time of reading, by the database's clock. ``overlay`` are the settings of its namespace, which determine the
-    expiry of its heartbeat.
+    Ages are seconds at the time of reading, by the database's clock. ``process`` is the machine, or pod, and the id of the process that
+    works on it or did so last, and ``dagster_run_id`` the run of Dagster in which it does. ``overlay`` are the settings of its namespace,
+    which determine the expiry of its heartbeat.
     """
 
     run_id: str
@@ -211,6 +215,8 @@ class Run:
     error: str
     parameters: Mapping[str, object]
     progress: Mapping[str, object]
+    process: str
+    dagster_run_id: str
     overlay: InitVar[object]
     heartbeat_expiry_seconds: int = field(init=False)
 
@@ -330,9 +336,9 @@ def _read(connection: Connection, condition: LiteralString, **parameters: object
 
 _INSERT: Final = """
 INSERT INTO night.runs (id, namespace_id, mode, state, trigger, plan_hash, approval_id, undo_of, dagster_run_id, parameters, progress,
-  started_at, heartbeat_at)
+  process, started_at, heartbeat_at)
 VALUES (%(id)s, %(namespace_id)s, %(mode)s, %(state)s, %(trigger)s, %(plan_hash)s, %(approval_id)s, %(undo_of)s,
-  nullif(%(dagster_run_id)s, ''), %(parameters)s, %(progress)s, clock_timestamp(), clock_timestamp())
+  nullif(%(dagster_run_id)s, ''), %(parameters)s, %(progress)s, %(process)s, clock_timestamp(), clock_timestamp())
 """
 _MOVE: Final = """
 UPDATE night.runs SET state = %(to)s, finished_at = coalesce(finished_at, clock_timestamp()),
@@ -376,9 +382,15 @@ def insert_run(
             "dagster_run_id": dagster_run_id,
             "parameters": Jsonb(dict(parameters or {})),
             "progress": Jsonb(dict(progress or {})),
+            "process": this_process(),
         },
     )
     return run_id
+
+
+def this_process() -> str:
+    """Return the machine, or pod, and the id of this process, as a run records it."""
+    return f"{socket.gethostname()} {os.getpid()}"
 
 
 def move_run(

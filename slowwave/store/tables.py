@@ -626,6 +626,7 @@ runs = Table(
     _json("parameters"),  # operations and scope, as they were requested
     _json("progress"),  # phase, done, total
     _instant("pause_requested_at"),
+    Column("process", Text, nullable=False, server_default=""),  # machine and process id
     schema="night",
 )
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import socket
+
 import pytest
 
-from slowwave.errors import Refused
+from slowwave.errors import DreamLockUnavailable, Refused
+from slowwave.store.claims import crash_plan_run, open_plan_run, reopen_plan_run
 from slowwave.store.connect import Store
 from slowwave.store.runs import find_run, id_range, last_run, runs_of
 from slowwave.store.settings import Settings
+from slowwave.surfaces.api.dreams import dream_status
 from tests.dreamers import dead_run
 from tests.memories import ask, remember
 
@@ -41,6 +46,23 @@ def test_a_row_is_read_as_it_is(store: Store) -> None:
     assert (run.run_id, run.namespace, run.namespace_id) == (run_id, "acme", namespace)
     assert (run.plan_hash, run.approval_id, run.undo_of, run.error) == ("", "", "", "")
     assert (run.counts, run.reason, run.finished_at) == ({"applied": 3}, "asked", None)
+    assert (run.process, run.dagster_run_id) == ("", "")
+
+
+def test_run_names_the_process_that_works_on_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its machine and process id, those of the last process that took it up, in its status and in the refusal of another run."""
+    remember(store, "acme")
+    with store.connect("planner") as connection:
+        run_id = open_plan_run(connection, "acme", dagster_run_id="d1")
+        here = f"{socket.gethostname()} {os.getpid()}"
+        run = find_run(connection, run_id)
+        assert (run.process, run.dagster_run_id) == (here, "d1")
+        with pytest.raises(DreamLockUnavailable, match=f"is planning acme, in process {here} \\("):
+            open_plan_run(connection, "acme")
+        crash_plan_run(connection, run_id, "gone")
+        monkeypatch.setattr(socket, "gethostname", lambda: "another")
+        reopen_plan_run(connection, find_run(connection, run_id))
+    assert dream_status(run_id, store=store).process == f"another {os.getpid()}"
 
 
 def test_a_run_is_found_by_a_name_that_is_one_alone(store: Store) -> None:

@@ -219,8 +219,8 @@ class DreamStatus:
     """The current state of a run: its phase, its progress, and whether its process is alive.
 
     Ages are in seconds at the time of the request. ``items_done`` and ``items_left`` are its checkpoint: the items that were committed,
-    and the items that a resumed run would still apply. ``deep`` holds the notes of a deep pass: its last turns, the files that it
-    touched, the sessions that it was shown, escapes.
+    and the items that a resumed run would still apply. ``process`` is the machine, or pod, and the id of its process. ``deep`` holds the
+    notes of a deep pass: its last turns, the files that it touched, the sessions that it was shown, escapes.
     """
 
     run_id: str
@@ -248,6 +248,8 @@ class DreamStatus:
     trigger: str
     parameters: Mapping[str, object]
     reason: str = ""
+    process: str = ""
+    dagster_run_id: str = ""
     deep: Mapping[str, object] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
@@ -420,6 +422,8 @@ def status_of(connection: Connection, run: Run) -> DreamStatus:
         trigger=run.trigger,
         parameters=run.parameters,
         reason=run.reason,
+        process=run.process,
+        dagster_run_id=run.dagster_run_id,
         deep={name: run.progress[name] for name in _DEEP if name in run.progress} if run.mode == "deep" else {},
     )
 
