@@ -47,6 +47,9 @@ _ANYTHING: Final = "(?s:.*)"
 _BOUNDARY: Final = r"\b"
 _EDGE: Final = re.compile(r"""[ ,:;'"/<>@#!=&%~`-]|\\[bsWn.!?,:;'"/<>@#=&%-]""")
 """A part of a pattern before which a word ends and after which one begins."""
+
+_UNREAD: Final = re.compile(r"\(\?(?!:|P[<=]|-?i:|<?[=!])")
+"""A group of a kind that ``_PART`` does not know."""
 _FLAGS: Final = re.compile(r"\(\?([a-z]+)\)")
 _PART: Final = re.compile(
     r"(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<back>\(\?P=\w+\)|\\[1-9])|(?P<around>\(\?<?[=!])|(?P<open>\((?:\?P<\w+>|\?:|\?-?i:)?)"
@@ -88,7 +91,7 @@ def needed(pattern: str) -> frozenset[str]:
     expression as in Cox, "Regular Expression Matching with a Trigram Index" (2012), without their Boolean combinations.
     """
     flags = _FLAGS.match(pattern)
-    if flags and "x" in flags[1]:
+    if (flags and "x" in flags[1]) or _UNREAD.search(pattern, flags.end() if flags else 0):
         return frozenset()
     parts = list(_PART.finditer(pattern, flags.end() if flags else 0))
     parts.reverse()
@@ -105,21 +108,21 @@ def _needed(parts: list[re.Match[str]], *, begins: bool) -> frozenset[str]:
     while part != ")":
         match = parts.pop() if parts else None
         part = match[0] if match else ")"
+        edge = bool(_EDGE.fullmatch(part)) and not _repeated(parts)[0]
+        end = " " if edge else "$" if part in (")", "|") else ""
+        if after_group:
+            branches[-1][-1] = frozenset(inner.replace("$", end) for inner in branches[-1][-1])
+            after_group = False
         if len(part) == 1 and part.isalpha():
             optional, repeated = _repeated(parts)
             if not optional:
                 run += part.lower() if run or not starts else f" {part.lower()}"
             starts = False
             if not (optional or repeated):
-                after_group = False
                 continue
-        edge = bool(_EDGE.fullmatch(part)) and not _repeated(parts)[0]
-        end = " " if edge else "$" if part in (")", "|") else ""
         if run:
             branches[-1].append(frozenset((run + end,)))
-        elif after_group:
-            branches[-1][-1] = frozenset(inner.replace("$", end) for inner in branches[-1][-1])
-        run, after_group = "", False
+            run = ""
         if match and match.lastgroup == "open":
             inner = _needed(parts, begins=starts)
             optional, repeated = _repeated(parts)

@@ -85,6 +85,8 @@ def test_what_is_relaxed_matches_wherever_the_pattern_does(data: st.DataObject) 
         (r"colou?r|(?<!grey )gr[ae]y+(?=ish)", {"colo", "gr"}),
         (r"\b(?:s?o|and )to\b", {"to "}),
         (r"Say (?:hello )*?(?P<a>world)(?P=a)", {"world"}),
+        (r"\b(?:(?:abc|bcd)e|efg)\b", {" abc", " bcd", " efg "}),
+        (r"(?s:ab)", set()),
         (r"a{0,3}|bc", set()),
         (r"(?x) a b", set()),
         (r"[a-z]+ \d{2,}", set()),
