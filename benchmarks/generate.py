@@ -185,8 +185,10 @@ def fill(store: Store, *namespaces: Generated) -> None:
             ).fetchall()
             for index, _ in indexes:
                 connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier("memory", str(index))))
-            for made in namespaces:
+            for n, made in enumerate(namespaces, 1):
                 _copy_namespace(connection, made)
+                if n % 200 == 0:
+                    connection.execute("ANALYZE")  # or the checks of foreign keys read whole tables
             for _, definition in indexes:
                 connection.execute(str(definition).encode())
         connection.execute("VACUUM (ANALYZE)")
