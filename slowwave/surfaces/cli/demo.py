@@ -11,7 +11,7 @@ import typer
 from slowwave.plans.commands import Undecided, argument, undecided
 from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
-from slowwave.surfaces.cli.nights import show_failures, show_night, with_progress
+from slowwave.surfaces.cli.nights import show_night, with_progress
 from slowwave.surfaces.cli.session import (
     Json,
     interruptible,
@@ -21,6 +21,7 @@ from slowwave.surfaces.cli.session import (
     progress,
     review_page,
     say,
+    show_failures,
     show_json,
     show_table,
     suggest,

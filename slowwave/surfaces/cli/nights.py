@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,6 +23,7 @@ from slowwave.store.connect import Store
 from slowwave.surfaces.cli.plans import show_missing_vectors, suggest_decision
 from slowwave.surfaces.cli.runs import counts_text
 from slowwave.surfaces.cli.session import (
+    LISTED,
     AnyNamespace,
     Json,
     Wait,
@@ -38,6 +38,7 @@ from slowwave.surfaces.cli.session import (
     progress,
     review_page,
     say,
+    show_failures,
     show_json,
     show_table,
     suggest,
@@ -51,9 +52,6 @@ if TYPE_CHECKING:
 
 
 # Results of nights of many namespaces on one page: totals, the namespaces with most to decide, failures, and next steps.
-
-LISTED: Final = 10
-"""Namespaces, and operations, that are listed by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,17 +187,6 @@ class NightTotals:
             )
         if self.removed:
             suggest("A store that was removed can be connected again", f"{program()} connect --help")
-
-
-def show_failures(failures: Sequence[tuple[str, SlowwaveError]]) -> None:
-    """Print the failures on standard error; namespaces with the same failure share one sentence."""
-    alike: dict[str, list[tuple[str, SlowwaveError]]] = {}
-    for name, problem in failures:
-        alike.setdefault(re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "", str(problem)), []).append((name, problem))
-    for same in alike.values():
-        names = [name for name, _ in same]
-        more = f" and {len(names) - LISTED:,} more; of the first" if len(names) > LISTED else ""
-        say(f"{', '.join(names[:LISTED])}{more}: {same[0][1]}", console=err)
 
 
 def _counts_text(counts: Mapping[str, int]) -> str:

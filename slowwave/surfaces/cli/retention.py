@@ -6,7 +6,15 @@ import typer
 
 from slowwave.errors import SlowwaveError
 from slowwave.store.namespaces import namespace_settings
-from slowwave.surfaces.cli.session import AnyNamespace, Json, chosen_namespaces, open_store, show_json, show_table
+from slowwave.surfaces.cli.session import (
+    AnyNamespace,
+    Json,
+    chosen_namespaces,
+    open_store,
+    show_failures,
+    show_json,
+    show_table,
+)
 
 # ``slowwave namespace retain``: remove what is past its retention now.
 
@@ -47,8 +55,6 @@ def retain(
     elif removed:
         columns = tuple(next(iter(removed.values())))
         show_table("Removed", ("namespace", *columns), [[name, *counts.values()] for name, counts in removed.items()])
-    from slowwave.surfaces.cli.nights import show_failures  # it imports the commands of plans
-
     show_failures(failures)
     if failures:
         raise typer.Exit(1)

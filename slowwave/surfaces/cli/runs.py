@@ -29,6 +29,7 @@ from slowwave.surfaces.cli.session import (
     program,
     progress,
     say,
+    show_failures,
     show_json,
     show_table,
     suggest,
@@ -130,8 +131,6 @@ def apply(namespace: AnyNamespace, wait: Wait = 0.0, json: Json = False) -> None
 
 def _show_applied_everywhere(results: Sequence[ApplyResult], failures: Sequence[tuple[str, SlowwaveError]]) -> None:
     """Print the totals of ``apply ALL``, the failed items of a few namespaces, and the namespaces that failed."""
-    from slowwave.surfaces.cli.nights import show_failures
-
     counts: Counter[str] = Counter()
     for r in results:
         counts.update(r.counts)

@@ -275,6 +275,21 @@ def open_store() -> Store:
     return store
 
 
+LISTED: Final = 10
+"""Namespaces, and operations, that are listed by name."""
+
+
+def show_failures(failures: Sequence[tuple[str, SlowwaveError]]) -> None:
+    """Print the failures on standard error; namespaces with the same failure share one sentence."""
+    alike: dict[str, list[tuple[str, SlowwaveError]]] = {}
+    for name, problem in failures:
+        alike.setdefault(re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "", str(problem)), []).append((name, problem))
+    for same in alike.values():
+        names = [name for name, _ in same]
+        more = f" and {len(names) - LISTED:,} more; of the first" if len(names) > LISTED else ""
+        say(f"{', '.join(names[:LISTED])}{more}: {same[0][1]}", console=err)
+
+
 def chosen_namespaces(store: Store, name: str) -> list[str]:
     """Return one namespace, or all of them for ``ALL``."""
 

@@ -10,8 +10,8 @@ from slowwave.errors import DreamDisabledError
 from slowwave.night.runs import Night
 from slowwave.plans.report import Finding, Report
 from slowwave.store.connect import Store
-from slowwave.surfaces.cli import nights, session
-from slowwave.surfaces.cli.nights import NightTotals, show_failures
+from slowwave.surfaces.cli import session
+from slowwave.surfaces.cli.nights import NightTotals
 from tests.bindings.clients import run_as_owner
 from tests.bindings.collections import collection
 from tests.surfaces.cli.conftest import Run
@@ -85,7 +85,7 @@ def test_the_page_does_not_grow_with_the_namespaces(
 def test_those_that_failed_of_the_same_are_named_together(capsys: pytest.CaptureFixture[str]) -> None:
     """One sentence, with the names; a name inside of another word is not taken for it."""
     alike = [(f"user-{n}", DreamDisabledError(f"Nights are off in user-{n}: ask.")) for n in range(12)]
-    show_failures([*alike, ("a", DreamDisabledError("a is away."))])
+    session.show_failures([*alike, ("a", DreamDisabledError("a is away."))])
     said = " ".join(capsys.readouterr().err.split())
-    named = ", ".join(f"user-{n}" for n in range(nights.LISTED))
+    named = ", ".join(f"user-{n}" for n in range(session.LISTED))
     assert said == f"{named} and 2 more; of the first: Nights are off in user-0: ask. a: a is away."
