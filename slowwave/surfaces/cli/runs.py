@@ -74,7 +74,7 @@ def _split_name(names: Sequence[str], done: str) -> tuple[str, str | None]:
 
 
 def apply(namespace: AnyNamespace, wait: Wait = 0.0, json: Json = False) -> None:
-    """Apply the approved items of a namespace, or resume its unfinished apply run.
+    """Apply the approved items, or resume an unfinished apply run.
 
     With ALL those of every namespace, except runs that were cancelled and namespaces that another run holds. One that fails does not stop
     the others. Exit code: 0 if all approved items were applied or were out of date, 1 if an item or a namespace of ALL failed or a run was
@@ -319,7 +319,7 @@ def list_(
     offset: Annotated[int, typer.Option(help="Number of newest runs to leave out.", min=0)] = 0,
     json: Json = False,
 ) -> None:
-    """List the runs of a namespace, or of ALL, newest first, with the error of each that failed."""
+    """List the runs of a namespace or of ALL, newest first."""
     from slowwave.surfaces.api.dreams import dream_history, token_savings
 
     store, scope = open_store(), None if namespace == "ALL" else namespace
