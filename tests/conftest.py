@@ -236,6 +236,10 @@ def _own_environment(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
     with pytest.MonkeyPatch.context() as patch:
         forget_environment(patch, home)
         yield
+    if (home / "postgres").is_dir():  # a server that the test left running
+        from slowwave.store import server
+
+        server.stop(home)
 
 
 def forget_environment(patch: pytest.MonkeyPatch, home: Path) -> None:
