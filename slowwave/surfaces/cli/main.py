@@ -207,6 +207,10 @@ def main() -> None:
         raise
 
 
+_NO_RESOURCES: Final = "53"
+"""Class of the SQL states for a full disk, memory that is used up and too many connections."""
+
+
 def _as_refusal(problem: Exception) -> SlowwaveError | None:
     """Return an error as one of ours, which is shown as its sentence, or None for an unexpected error."""
     if isinstance(problem, SlowwaveError):
@@ -216,6 +220,11 @@ def _as_refusal(problem: Exception) -> SlowwaveError | None:
     if not isinstance(problem, OperationalError):
         return None
     line = str(problem).strip().splitlines()[0]
+    if (problem.sqlstate or "").startswith(_NO_RESOURCES):
+        return StoreError(
+            f"The database has no room: {line.rstrip('.')}. The statement was rolled back, and what was committed before it stays. Make "
+            "room on its server, then run the command again."
+        )
     return StoreError(
         f"The database ended the connection: {line.rstrip('.')}. Unfinished changes were rolled back. Try again, or run `slowwave doctor`."
     )

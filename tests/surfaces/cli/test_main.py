@@ -187,3 +187,14 @@ def test_login_without_rights_gets_the_statement_that_it_lacks(
     assert "GRANT slowwave_owner TO stranger;" in shown
     assert "Traceback" not in shown
     assert "Install a version" not in shown
+
+
+def test_full_disk_is_no_ended_connection(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that the database has no room for says so, and the connection is not blamed."""
+
+    def full(*_: object) -> None:
+        raise psycopg.errors.DiskFull('could not extend file "base/5/16408": No space left on device')
+
+    monkeypatch.setattr("slowwave.night.status.read_namespace_status", full)
+    code, _, problem = run("status")
+    assert (code, "has no room: could not extend" in problem, "connection" in problem) == (1, True, False)
