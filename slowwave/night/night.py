@@ -605,7 +605,7 @@ def make_plan(
         unplanned=tuple(made_of.proposed) if made_of.held_back else (),
         rejected=len(decided.rejected),
         settled=decided.items(),
-        lapsed=recorded.lapsed,
+        lapsed=len(recorded.lapsed - decided.items()),
     )
 
 

@@ -71,7 +71,8 @@ class Night:
     - ``held_back`` is the number of proposals that cannot enter a plan, and the reason; ``unplanned`` are these proposals.
     - ``rejected`` is the number of questions that accepted policies rejected.
     - ``settled`` are the ids of the items that policies approved or rejected.
-    - ``lapsed`` is the number of approved items of earlier plans that were not applied before this plan superseded them.
+    - ``lapsed`` is the number of approved items of earlier plans that were not applied before this plan superseded them, without those
+      that a policy decided again.
     - ``state`` is the state of the plan, see ``slowwave.plans.items``.
     """
 

@@ -49,9 +49,9 @@ WHERE p.namespace_id = %(namespace)s AND old.id = p.run_id AND new.id = %(run)s 
   ELSE p.state = 'awaiting_approval' AND old.whole <> '{}' AND old.whole - 'dry_run' = new.whole - 'dry_run' END
 AND (old.whole = new.whole OR NOT jsonb_exists(old.whole, 'proposal'))
 AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
-RETURNING p.run_id::text, (SELECT count(*) FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'approved')
+RETURNING p.run_id::text, ARRAY(SELECT i.item_id::text FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'approved')
 """
-"""SQL: supersede older plans, and count their items that were approved and not applied.
+"""SQL: supersede older plans, and return their items that were approved and not applied.
 
 The parameters of a run, without its reason, are empty for the night of a whole namespace.
 """
@@ -161,10 +161,10 @@ class StoredPlan:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """State of a plan in the ledger, and the number of approved items of earlier plans that it superseded before they were applied."""
+    """State of a plan in the ledger, and the approved items of earlier plans that it superseded before they were applied."""
 
     state: str
-    lapsed: int = 0
+    lapsed: frozenset[str] = frozenset()
 
 
 def write_plan(
@@ -189,7 +189,7 @@ def write_plan(
     new = [i for i in plan.items if i.id not in carried]
     refuse_unexplained(store, plan.header.namespace_id, new, "planned")
     state = "awaiting_approval" if new else "empty"
-    header, lapsed = plan.header, 0
+    header, lapsed = plan.header, set[str]()
     with store.connect("planner") as connection, connection.transaction():
         known_state = _state_of(connection, plan.plan_hash) if new else ""
         if known_state:
@@ -197,7 +197,7 @@ def write_plan(
         elif new:
             old = connection.execute(_SUPERSEDE, {"namespace": header.namespace_id, "run": run_id}).fetchall()
             for old_run, approved in old:
-                lapsed += int(str(approved))
+                lapsed.update(map(str, approved))
                 move_run(connection, str(old_run), "superseded", ("awaiting_approval", "approved"))
         if not known_state:
             connection.execute(
@@ -219,7 +219,7 @@ def write_plan(
             change_counter=change_counter,
             counts={"planned": len(new), "carried": len(plan.items) - len(new)},
         )
-    return Recorded(state, lapsed)
+    return Recorded(state, frozenset(lapsed))
 
 
 def unless_decided(store: Store, plan: Plan, snapshot_id: str) -> Plan:

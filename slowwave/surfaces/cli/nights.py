@@ -180,9 +180,9 @@ class NightTotals:
             )
             suggest("Plan it again, and print the full report", f"{program()} night {first} --force --verbose")
         if self.by_policy:
-            one = argument(self.by_policy[0])
+            one = "ALL" if len(self.by_policy) > 1 else argument(self.by_policy[0])
             suggest(
-                f"A policy approved items of {counted(len(self.by_policy), 'plan')}. Apply the first",
+                f"A policy approved items of {counted(len(self.by_policy), 'plan')}. Apply them",
                 f"{program()} apply {one}",
             )
         if self.removed:

@@ -91,6 +91,9 @@ def accept(
     if namespace == "ALL":
         had = f" {counted(before, 'namespace')} had the policy already." if before else ""
         names = ", ".join(sorted(set(operations)))
+        if not accepted:
+            say(f"Every namespace has this policy already: low-risk changes by {names}.")
+            return
         say(
             f"Accepted for {counted(len(accepted), 'namespace')}: low-risk changes by {names}, {per_night:,} a night at most.{had} "
             "Their next nights with a new plan approve by it. Namespaces that come later have none: accept it for ALL again."

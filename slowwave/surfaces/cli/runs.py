@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from slowwave.errors import Refused, SlowwaveError, StoreError
+from slowwave.errors import DreamLockUnavailable, Refused, SlowwaveError, StoreError
 from slowwave.plans.commands import APPROVER, approve_command, argument, undecided
 from slowwave.plans.signatures import half_signed
 from slowwave.plans.states import items_text, latest_plan, no_plan, run_states, shown_state, waiting_plans
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespaces
 from slowwave.surfaces.cli.session import (
+    LISTED,
     AnyNamespace,
     By,
     Items,
@@ -76,9 +77,9 @@ def _split_name(names: Sequence[str], done: str) -> tuple[str, str | None]:
 def apply(namespace: AnyNamespace, wait: Wait = 0.0, json: Json = False) -> None:
     """Apply the approved items, or resume an unfinished apply run.
 
-    With ALL those of every namespace, except runs that were cancelled and namespaces that another run holds. One that fails does not stop
-    the others. Exit code: 0 if all approved items were applied or were out of date, 1 if an item or a namespace of ALL failed or a run was
-    cancelled, 2 if nothing was approved in the namespace or another run holds it.
+    With ALL those of every namespace. Runs that were cancelled and namespaces that another run holds are left out and named, and one that
+    fails does not stop the others. Exit code: 0 if all approved items were applied or were out of date, 1 if an item or a namespace of ALL
+    failed or a run was cancelled, 2 if nothing was approved in the namespace or another run holds it.
     """
     from psycopg import Error as DatabaseError
 
@@ -103,11 +104,13 @@ def apply(namespace: AnyNamespace, wait: Wait = 0.0, json: Json = False) -> None
             except SlowwaveError as problem:
                 if not every:
                     raise
-                failures.append((name, problem))
+                if not isinstance(problem, DreamLockUnavailable):  # it is left out, as if it had been held before
+                    failures.append((name, problem))
             except DatabaseError as problem:
                 if not every:
                     raise
                 failures.append((name, StoreError(f"The database refused a statement ({in_words(problem, 'all')}).")))
+    left_out = _left_out(store, {r.namespace for r in results} | {name for name, _ in failures}) if every else {}
     if json:
         applied = [
             {
@@ -116,9 +119,10 @@ def apply(namespace: AnyNamespace, wait: Wait = 0.0, json: Json = False) -> None
             }
             for r in results
         ]
-        show_json([*applied, *({"namespace": name, "error": str(problem)} for name, problem in failures)])
+        applied += [{"namespace": name, "error": str(problem)} for name, problem in failures]
+        show_json([*applied, *({"namespace": name, "left_out": reason} for name, reason in left_out.items())])
     elif every:
-        _show_applied_everywhere(results, failures)
+        _show_applied_everywhere(results, failures, left_out)
     else:
         for r in results:
             say(f"Run {r.run_id} {r.state}: {items_text(r.counts)}.")
@@ -129,13 +133,37 @@ def apply(namespace: AnyNamespace, wait: Wait = 0.0, json: Json = False) -> None
         raise typer.Exit(1)
 
 
-def _show_applied_everywhere(results: Sequence[ApplyResult], failures: Sequence[tuple[str, SlowwaveError]]) -> None:
-    """Print the totals of ``apply ALL``, the failed items of a few namespaces, and the namespaces that failed."""
+def _left_out(store: Store, done: Collection[str]) -> dict[str, str]:
+    """Return namespaces outside ``done`` with approved items that ``apply ALL`` does not apply, and why."""
+    from slowwave.plans.waiting import waiting_approvals
+
+    held = "Another run holds it, or a person cancelled its run."
+    found = {name: held for _, name in waiting_approvals(store, cancelled=True)}
+    with store.connect("reader") as connection:
+        found |= {one.namespace: f"{one.sentence()}: `{one.command()}`." for one in half_signed(connection)}
+    return {name: reason for name, reason in sorted(found.items()) if name not in done}
+
+
+def _show_applied_everywhere(
+    results: Sequence[ApplyResult], failures: Sequence[tuple[str, SlowwaveError]], left_out: Mapping[str, str]
+) -> None:
+    """Print the totals of ``apply ALL``, failed items of a few namespaces, and the namespaces that failed or were left out."""
     counts: Counter[str] = Counter()
     for r in results:
         counts.update(r.counts)
     ended = counted(len({r.namespace for r in results}), "namespace")
-    say(f"{ended}: {items_text(counts)}." if results else "No approved item of any namespace is unapplied.")
+    if results:
+        say(f"{ended}: {items_text(counts)}.")
+    elif not (failures or left_out):
+        say("No approved item of any namespace is unapplied.")
+    for r in [r for r in results if r.state == "cancelled"][:_NAMESPACES]:
+        say(f"{r.namespace}: run {r.run_id} was cancelled. `{program()} apply {argument(r.namespace)}` does the rest.")
+    for name, reason in list(left_out.items())[:LISTED]:
+        say(f"{name} was left out. {reason}")
+    if len(left_out) > LISTED:
+        say(
+            f"{counted(len(left_out) - LISTED, 'more namespace was', 'more namespaces were')} left out; --json lists all."
+        )
     failed = [r for r in results if r.failed]
     for r in failed[:_NAMESPACES]:
         say(f"{r.namespace}, run {r.run_id}:")
@@ -144,7 +172,7 @@ def _show_applied_everywhere(results: Sequence[ApplyResult], failures: Sequence[
         say(f"Items of {counted(len(failed) - _NAMESPACES, 'more run')} failed.")
     show_failures(failures)
     if results:
-        suggest("List the runs; undo one", f"{program()} runs list ALL", f"{program()} undo {results[-1].run_id}")
+        suggest("List the runs; undo one of them", f"{program()} runs list ALL", f"{program()} undo RUN")
 
 
 def _show_failed(namespace: str, result: ApplyResult) -> None:

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 import slowwave
+from slowwave.plans.ledger import read_plan
 from slowwave.store import claims
 from slowwave.store.connect import Store
 from tests.dreamers import OPS, dead_run, forgetful
 from tests.memories import ago, ask, remember
+from tests.permitting import accept_operations
 from tests.snapshots import uid
 from tests.surfaces.cli.conftest import Run
 
@@ -249,3 +251,12 @@ def test_night_says_which_approvals_its_plan_supersedes(store: Store, run: Run) 
     totals = " ".join(run("night", "ALL")[1].split())
     assert f"approved items of earlier plans, acme {beta['decided_items']}, beta {beta['decided_items']}." in totals
     assert "earlier plans" not in run("night", "ALL", "--force")[1], "nothing is approved now"
+    accept_operations(store, "acme", [OPS], accepted_by="mara")
+    with store.connect("reader") as connection:
+        shown = read_plan(connection, json.loads(run("plans", "show", "acme", "--json")[1])["plan_hash"])
+    others = [s for s in shown.items if s.item.operation != OPS and not s.item.is_question]
+    approve_and_add("acme")
+    again = json.loads(run("night", "acme", "--json")[1])
+    assert (again["lapsed_items"], len(others) < len(shown.items)) == (len(others), True), (
+        "a policy approved the rest again"
+    )

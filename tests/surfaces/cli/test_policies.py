@@ -85,5 +85,6 @@ def test_policy_is_accepted_for_all_namespaces_that_have_none(store: Store, run:
     assert "1 namespace had the policy already." in out
     remember(store, "later", memories=[])
     assert [one["namespace"] for one in json.loads(run(*accept, "--json")[1])] == ["later"]
+    assert run(*accept)[1] == "Every namespace has this policy already: low-risk changes by gc_references.\n"
     listed = json.loads(run("policies", "list", "--json")[1])
     assert sorted(one["namespace"] for one in listed) == ["acme", "beta", "later"]
