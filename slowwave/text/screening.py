@@ -61,8 +61,7 @@ _WORDS: Final = {
 def screen(text: str) -> tuple[Detection, ...]:
     """Return all findings by place.
 
-    Within ``each_text_once`` a text is screened only once. Cost: linear in the text; about 50 microseconds for a message of 200
-    characters without findings.
+    Within ``each_text_once`` a text is screened only once. Cost: linear in the text.
     """
     remembered = remembered_texts()
     if remembered is None:
