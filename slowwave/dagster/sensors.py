@@ -318,6 +318,7 @@ def lost_runs(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store
             claims = dagster_claims(connection, [run.run_id for run in runs]) if runs else {}
     except STORE_PROBLEMS as problem:
         return dg.SkipReason(error_text(problem))
+    now = time.time()
     seen: dict[str, list[float]] = json.loads(context.cursor or "{}")
     silent: dict[str, list[float]] = {}
     lost: dict[str, str] = {}
@@ -331,9 +332,9 @@ def lost_runs(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store
         elif run.job_name in _HOLDING_JOBS:
             events = context.instance.get_records_for_run(run.run_id, limit=1, ascending=False).records
             last = float(events[0].storage_id if events else 0)
-            before, since = seen.get(run.run_id, (last, time.time()))
-            silent[run.run_id] = [last, since if before == last else time.time()]
-            if (age := time.time() - silent[run.run_id][1]) > SILENT_SECONDS:
+            before, since = seen.get(run.run_id, (last, now))
+            silent[run.run_id] = [last, since if before == last else now]
+            if (age := now - silent[run.run_id][1]) > SILENT_SECONDS:
                 lost[run.run_id] = (
                     f"This run has held no namespace and stored no event for {age:,.0f} s: its worker is gone or paused. What it committed "
                     "is kept. A worker that continues applies and plans nothing a second time."

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Final, Literal, get_args
+from typing import Final, Literal, cast, get_args
 from uuid import uuid4
 
 from psycopg.rows import class_row
@@ -49,8 +49,7 @@ WHERE p.namespace_id = %(namespace)s AND old.id = p.run_id AND new.id = %(run)s 
   ELSE p.state = 'awaiting_approval' AND old.whole <> '{}' AND old.whole - 'dry_run' = new.whole - 'dry_run' END
 AND (old.whole = new.whole OR NOT jsonb_exists(old.whole, 'proposal'))
 AND EXISTS (SELECT 1 FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status IN ('pending', 'approved'))
-RETURNING p.run_id::text,
-  (SELECT coalesce(string_agg(i.item_id::text, ' '), '') FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'approved')
+RETURNING p.run_id::text, ARRAY(SELECT i.item_id::text FROM night.plan_items i WHERE i.plan_hash = p.plan_hash AND i.status = 'approved')
 """
 """SQL: supersede older plans, and return their items that were approved and not applied.
 
@@ -198,7 +197,7 @@ def write_plan(
         elif new:
             old = connection.execute(_SUPERSEDE, {"namespace": header.namespace_id, "run": run_id}).fetchall()
             for old_run, approved in old:
-                lapsed.update(str(approved).split())
+                lapsed.update(cast("list[str]", approved))
                 move_run(connection, str(old_run), "superseded", ("awaiting_approval", "approved"))
         if not known_state:
             connection.execute(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from slowwave.night.plan_page import INLINE, PlanPage
+from slowwave.night.runs import Night
 from slowwave.plans.report import Report
 
 LINK = "/locations/slowwave/jobs/approve_plan/playground/setup?config=x"
@@ -50,6 +51,14 @@ def test_one_item_waits_and_two_wait() -> None:
     assert "**1 item and 1 question wait for approval**, for 1 day." in one
     assert f"[Approve 1 item, leave 1 question open]({LINK})" in one
     assert "1 review item waits in" in replace(PAGE, state="empty", carried_items=1).summary(LINK)
+
+
+def test_summary_says_which_approvals_the_plan_supersedes() -> None:
+    """After the number of items that were asked before; nothing where none lapses."""
+    lapse = Night("acme", lapsed=1).lapse()
+    assert f"3 of them were asked before. {lapse}" in replace(PAGE, lapse=lapse).summary(LINK)
+    assert lapse.startswith("1 item of an earlier plan had been approved and not applied.")
+    assert Night("acme").lapse() == ""
 
 
 def test_summary_of_a_plan_counts_what_its_link_approves_and_leaves_open() -> None:

@@ -75,11 +75,11 @@ def accept(
     from slowwave.operations import permits
     from slowwave.plans.policies import AcceptedAlready, accept_operations
 
-    store, before = open_store(), 0
+    store, permitted, before = open_store(), permits(), 0
     accepted: list[Policy] = []
     for name in chosen_namespaces(store, namespace):
         try:
-            accepted.append(accept_operations(store, name, operations, permits(), accepted_by=by, per_night=per_night))
+            accepted.append(accept_operations(store, name, operations, permitted, accepted_by=by, per_night=per_night))
         except AcceptedAlready:
             if namespace != "ALL":
                 raise

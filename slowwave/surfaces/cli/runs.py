@@ -101,15 +101,13 @@ def apply(namespace: AnyNamespace, wait: Wait = 0.0, json: Json = False) -> None
             report = None if every else lambda done, total: tell(done, total, "")
             try:
                 results.append(apply_approval(store, approval, progress=report, wait=wait))
-            except SlowwaveError as problem:
+            except (SlowwaveError, DatabaseError) as problem:
                 if not every:
                     raise
+                if isinstance(problem, DatabaseError):
+                    problem = StoreError(f"The database refused a statement ({in_words(problem, 'all')}).")
                 if not isinstance(problem, DreamLockUnavailable):  # it is left out, as if it had been held before
                     failures.append((name, problem))
-            except DatabaseError as problem:
-                if not every:
-                    raise
-                failures.append((name, StoreError(f"The database refused a statement ({in_words(problem, 'all')}).")))
     left_out = _left_out(store, {r.namespace for r in results} | {name for name, _ in failures}) if every else {}
     if json:
         applied = [

@@ -97,9 +97,8 @@ def test_apply_all_applies_every_approval_although_one_fails(store: Store, run: 
     applies = [(r["namespace"], r["became"]) for r in read(run, "runs", "list", "ALL") if r["mode"] == "apply"]
     assert {("acme", "completed"), ("gamma", "completed")} <= set(applies)
     code, out, _ = run("apply", "ALL", "--json")
-    assert (code, [(one["namespace"], set(one) - {"namespace"}) for one in json.loads(out)]) == (
-        *(1, [("beta", {"error"}), ("held", {"left_out"})]),
-    )
+    others = {one["namespace"]: set(one) - {"namespace"} for one in json.loads(out)}
+    assert (code, others) == (1, {"beta": {"error"}, "held": {"left_out"}})
     (rest,) = read(run, "apply", "held")
     assert (rest["namespace"], rest["run_id"], rest["counts"]["applied"]) == ("held", cancelled, 2)
     assert "No approved item" not in run("apply", "ALL")[1], "one of beta is"
@@ -111,12 +110,10 @@ def test_apply_all_names_plans_that_lack_an_approval(store: Store, run: Run) -> 
     assert run("policies", "approvals", "--needed", "2", "--by", "root")[0] == 0
     approve_night(run, slug)
     code, out, _ = run("apply", "ALL")
-    assert (
-        code,
-        out.startswith(
-            "acme was left out. Signed by mara, one more signature needed: `slowwave plans countersign acme"
-        ),
-    ) == (*(0, True),)
+    assert code == 0
+    assert out.startswith(
+        "acme was left out. Signed by mara, one more signature needed: `slowwave plans countersign acme"
+    )
 
 
 def test_pause_resume_and_cancel_control_a_run_of_another_process(store: Store, run: Run, tmp_path: Path) -> None:
