@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from slowwave.changes.simulate import simulate, simulate_anew
 from slowwave.night.runs import Probes
-from slowwave.operations import PLANNERS, Inputs, Operation, Proposal, permits, run_planner
+from slowwave.operations import PLANNERS, Inputs, Operation, Proposal, permits, run_planner, skip_reason
 from slowwave.operations.rejections import find_settled_pairs
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.permitted import Permits
@@ -32,7 +32,7 @@ from slowwave.plans.seal import (
     without,
 )
 from slowwave.snapshots.export import release
-from slowwave.snapshots.models import ModelDatabase, load_models, run_models, stale_models
+from slowwave.snapshots.models import ModelDatabase, load_models, run_models, stale_models, with_parents
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.tokens import counted
@@ -255,25 +255,27 @@ def prove(
     learnt = {name: p.learnt for name, p in proposals.items() if p.learnt is not None}
     focus = touched(decided, [*reviews, *arranged.deferred_items]).union(*(p.nearer for p in proposals.values()))
 
-    def planned_again(name: str, again: Inputs) -> Sequence[Item]:
-        if ops is not None and name not in ops:
-            return ()
-        if name in proposals and not asked_models and not sees(PLANNERS[name], changed, stale):
+    planners = {name: planner for name, planner in PLANNERS.items() if not skip_reason(planner, settings, ops)}
+    again = {n for n, p in planners.items() if n not in proposals or asked_models or sees(p, changed, stale)}
+    needed = with_parents(models, {model for name in again for model in planners[name].models})
+
+    def planned_again(name: str, inputs: Inputs) -> Sequence[Item]:
+        if name not in again:
             return proposals[name].items
         release()
-        return run_planner(PLANNERS[name], again, ops).items
+        return run_planner(planners[name], inputs, ops, items_alone=True).items
 
     convergence = convergence_probe(
         # Questions that judges left open stay questions to a person, and text that a model wrote is not written twice.
         replace(inputs, judges=(), writer=None, consolidator=None, nli=None, focus=focus, learnt=learnt, planned=()),
         after,
-        lambda again: within(
+        lambda outcome: within(
             scope or DreamScope(),
-            again.snapshot,
-            not_rejected(again.snapshot, [item for name in PLANNERS for item in planned_again(name, again)]),
+            outcome.snapshot,
+            not_rejected(outcome.snapshot, [item for name in planners for item in planned_again(name, outcome)]),
         ),
         lambda future: run_models(
-            models, future, settings, known={n: t for n, t in inputs.models.items() if n not in stale}, kept=kept
+            needed, future, settings, known={n: t for n, t in inputs.models.items() if n not in stale}, kept=kept
         ),
         deferred=arranged.deferred_items,
         reviews=reviews,

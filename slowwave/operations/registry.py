@@ -247,8 +247,13 @@ def run_audit(audit: Operation[Report], inputs: Inputs, ops: Collection[str] | N
     return replace(report, operation=audit.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)
 
 
-def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[str] | None = None) -> Proposal:
-    """Run a planner; return its proposal with time and coverage, or an empty one with the reason why it did not run."""
+def run_planner(
+    planner: Operation[Proposal], inputs: Inputs, ops: Collection[str] | None = None, *, items_alone: bool = False
+) -> Proposal:
+    """Run a planner; return its proposal with time and coverage, or an empty one with the reason why it did not run.
+
+    With ``items_alone`` the report is not screened and lacks time and coverage: for a caller that needs only the items.
+    """
     if reason := skip_reason(planner, inputs.settings, ops):
         return Proposal((), _left_out(planner, reason))
     if report := blind(planner.name, planner.compares, inputs.snapshot):
@@ -256,6 +261,8 @@ def run_planner(planner: Operation[Proposal], inputs: Inputs, ops: Collection[st
     planner.load()
     began, clock, refused = datetime.now(UTC), time.perf_counter(), inputs.budget.refused
     proposal = planner(replace(inputs, ops=ops))
+    if items_alone:
+        return proposal
     report = with_coverage(proposal.report, planner.compares, inputs.snapshot)
     report = _quotable(with_languages(report, planner, inputs.snapshot))
     report = replace(report, operation=planner.name, started_at=began.isoformat(), seconds=time.perf_counter() - clock)

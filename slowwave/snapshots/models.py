@@ -232,6 +232,15 @@ def stale_models(models: Sequence[SqlModel], tables: Collection[str]) -> frozens
     return frozenset(stale)
 
 
+def with_parents(models: Sequence[SqlModel], names: Collection[str]) -> tuple[SqlModel, ...]:
+    """Return the ``models`` (parents first) with these names and all that they are computed from, in the same order."""
+    wanted = set(names)
+    for model in reversed(models):
+        if model.name in wanted:
+            wanted.update(model.parents)
+    return tuple(model for model in models if model.name in wanted)
+
+
 def run_models(
     models: Sequence[SqlModel],
     snapshot: Snapshot,
@@ -338,7 +347,8 @@ def _traced(model: SqlModel, models: tuple[SqlModel, ...]) -> dict[str, list[tup
         scope = build_scope(tree)
         found: dict[str, list[tuple[str, str]]] = {}
         for column in tree.named_selects:
-            root = lineage(column, tree, schema=schema, dialect=_DIALECT, scope=scope)
+            # The trees are read alone, so neither copied nor trimmed: that took three quarters of the time.
+            root = lineage(column, tree, schema=schema, dialect=_DIALECT, scope=scope, trim_selects=False, copy=False)
             leaves = {
                 (_table_name(node.source), node.name.rsplit(".", 1)[-1].strip('"'))
                 for node in root.walk()

@@ -148,7 +148,7 @@ def test_one_audit_shows_its_report_and_opens_no_run(night: OneNight) -> None:
     """A person materializes one asset: it runs on a snapshot of its own, also if it is switched off, and the ledger shows no night."""
     project, slug = night.project, night.world.slug
     runs, plans = project.value("SELECT count(*) FROM night.runs"), project.value("SELECT count(*) FROM night.plans")
-    for key in ("audit/orphans", "plan/purge_expired", "model/entity_degree", "snapshot"):
+    for key in ("audit/orphans", "plan/purge_expired", "model/live_relationships", "snapshot"):
         result = project.materialize(slug, key)
         assert result.success
         (event,) = result.get_asset_materialization_events()

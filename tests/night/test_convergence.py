@@ -118,16 +118,17 @@ def test_only_what_reads_a_changed_table_looks_again(monkeypatch):
     after = simulate(before, clean(inputs(before)))
     assert changed_tables(before, after) == {"entities"}
     stale = stale_models(load_models(), {"entities"})
-    assert {"live_entities", "entity_degree"} <= stale
+    assert {"live_entities", "live_relationships"} <= stale
     assert "recall_signals" not in stale
     assert not sees(PLANNERS["supersede_facts"], {"entities"}, stale)
     ops, again = ("gc_references", "supersede_facts", "compile_pages", "dedupe_entities"), []
     given = make_inputs(before)
     proposals = {name: run_planner(planner, given, ops) for name, planner in PLANNERS.items()}
 
-    def noting(planner, changed, ops):
+    def noting(planner, changed, ops, *, items_alone):
         again.append(planner.name)
-        return run_planner(planner, changed, ops)
+        assert set(planner.models) <= set(changed.models) <= {"dead_references", "live_entities"}
+        return run_planner(planner, changed, ops, items_alone=items_alone)
 
     monkeypatch.setattr(proof, "run_planner", noting)
     items = [i for p in proposals.values() for i in p.items]

@@ -61,12 +61,11 @@ def test_models_come_parents_first_with_their_dependencies_checks_and_parameters
     order = list(models)
     assert order == [m.name for m in load_models()]
     assert {*order} == {
-        "type_census", "live_entities", "live_relationships", "entity_degree", "dead_references", "recall_signals",
+        "type_census", "live_entities", "live_relationships", "dead_references", "recall_signals",
         "recall_signals_compat", "page_recalls",
     }  # fmt: skip
     assert all(order.index(parent) < order.index(m.name) for m in models.values() for parent in m.parents)
-    assert models["entity_degree"].parents == ("live_entities", "live_relationships")
-    assert models["entity_degree"].sources == ()
+    assert models["live_relationships"].parents == ("live_entities",)
     assert models["live_relationships"].sources == ("relationships",)
     assert models["recall_signals"].parameters == ("frequency_cap", "taken_at", "window_days")
     assert (
@@ -135,11 +134,6 @@ def test_column_lineage_names_the_tables_a_model_reads_itself() -> None:
     models = {model.name: model for model in load_models()}
     lineage = {name: column_lineage(model, models.values()) for name, model in models.items()}
     assert lineage["live_entities"]["name"] == [("snapshot.entities", "name")]
-    assert lineage["entity_degree"]["cooccurrences"] == [
-        ("live_relationships", "relationship_type"),
-        ("live_relationships", "source_entity_id"),
-        ("live_relationships", "target_entity_id"),
-    ]
     assert ("live_entities", "source_chunk_ids") in lineage["dead_references"]["dead_ids"]
     results = make_inputs(make_snapshot()).models
     assert {name: list(columns) for name, columns in lineage.items()} == {n: t.column_names for n, t in results.items()}
@@ -266,19 +260,6 @@ def test_parallel_edges_fold_and_edges_of_the_dead_vanish() -> None:
     assert (both["source_chunk_ids"], both["source_document_ids"]) == ([one, two], [uid("d")])
 
 
-def test_degree_counts_both_directions_and_no_loop() -> None:
-    """An entity that only points at itself is as alone as one without edges."""
-    snapshot = make_snapshot(
-        entities=entities("a", "b", "loop", "alone"),
-        relationships=[edge("a", "b"), edge("b", "a"), edge("a", "b", "associated_with"), edge("loop", "loop")],
-    )
-    degree = {r["id"]: r for r in rows(snapshot, "entity_degree")}
-    assert [degree[uid(n)]["degree"] for n in ("a", "b", "loop", "alone")] == [3, 3, 0, 0]
-    assert degree[uid("a")] | {"id": ""} == {
-        "id": "", "degree": 3, "outgoing": 2, "incoming": 1, "cooccurrences": 1, "neighbours": 1,
-    }  # fmt: skip
-
-
 def test_type_census_counts_types_as_they_are_written() -> None:
     """``Person`` and ``PERSON`` are two types until somebody renames one."""
     people = [*entities("a", "b"), {"name": "c", "entity_type": "Person", "invalidated_at": PAST}]
@@ -395,7 +376,7 @@ def test_what_models_give_of_nothing_is_not_asked_twice_and_rows_are_always_look
     again = run_models(models, make_snapshot(), Settings())
     assert all(again[name] is empty[name] for name in empty)
     with_rows = run_models(models, make_snapshot(entities=entities("Anna")), Settings())
-    assert [with_rows[n].num_rows for n in ("live_entities", "entity_degree", "type_census")] == [1, 1, 1]
+    assert [with_rows[n].num_rows for n in ("live_entities", "type_census")] == [1, 1]
     assert all(table.equals(empty[name]) for name, table in run_models(models, make_snapshot(), Settings()).items())
 
 
