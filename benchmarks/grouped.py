@@ -1,7 +1,7 @@
 """Nights of many small namespaces by runs of Dagster, in CPU seconds of programs and server.
 
 ``python -m benchmarks.grouped [COUNT …] [--rows 300] [--write]``. For each count of namespaces, a store of generated rows gets a tick of
-the schedule, which asks every namespace whether a night is due, and the runs that it requests, two at a time; then a second tick, and
+the schedule, which asks every namespace whether a night is due, and the runs that it requests, three at a time; then a second tick, and
 the runs of a day on which nothing has changed, as a person starts them.
 
 Runs are processes of ``dagster job execute`` with an instance in the same PostgreSQL and all events. The report counts what Dagster stores
@@ -46,7 +46,7 @@ ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "scale.md"
 MARKS: Final = ("<!-- namespaces -->", "<!-- end of namespaces -->")
 PORT: Final = 3997
-AT_ONCE: Final = 2
+AT_ONCE: Final = 3
 PEER_LIMIT: Final = 300
 ROWS_PER_ENTITY: Final = 7
 """An entity, its chunk, three relationships, a fact and a memory."""
@@ -79,7 +79,7 @@ def postgres_seconds() -> float:
 
 
 def measured(commands: Iterable[Sequence[str]], environment: Mapping[str, str]) -> tuple[float, float, list[str]]:
-    """Run commands, two at a time; return the CPU seconds of their processes and of PostgreSQL, the wall time, and what they printed."""
+    """Run commands, three at a time; return the CPU seconds of their processes and of PostgreSQL, the wall time, and what they printed."""
 
     def run(command: Sequence[str]) -> str:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -251,7 +251,7 @@ def part(found: Sequence[Mapping[str, float]], rows: int) -> Part:
         )
     return Part(
         f"Nights of namespaces with {rows} rows",
-        "By the schedule, two runs at a time on two cores; CPU seconds with those of PostgreSQL.",
+        "By the schedule, three runs at a time on two cores; CPU seconds with those of PostgreSQL.",
         [
             "namespaces",
             "all nights",

@@ -159,7 +159,7 @@ WHERE verdict IN ('yes', 'no')
 
 
 class AcceptedAlready(Refused):
-    """The namespace has an active policy of the same kind and verdict."""
+    """The namespace has an active policy of the same kind and verdict, or one for low-risk changes of more operations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ def accept_operations(
 ) -> Policy:
     """Store a policy by which the next nights approve the low-risk items of ``operations`` in a namespace.
 
-    Raises ``Refused`` for an operation that has no low-risk permit, and if a policy of the same operations is still active.
+    Raises ``Refused`` for an operation that has no low-risk permit, and if a policy that covers the operations is still active.
     """
     _check_acceptance(accepted_by, per_night)
     names = sorted(set(operations))
@@ -312,6 +312,12 @@ def accept_operations(
     listed = ", ".join(names)
     with store.connect("approver") as connection, connection.transaction():
         scope = (namespace_id(connection, namespace), None, listed, Jsonb(kind), f"Low-risk changes by {listed}"[:2000])
+        for other in read_policies(connection, namespace):
+            if other.stands and set(names) < set(other.low_risk):
+                covered = ", ".join(other.low_risk)
+                raise AcceptedAlready(
+                    f"The {other.name} covers {covered} already: revoke it first. Nothing was accepted."
+                )
         return _accept(connection, namespace, kind, "yes", (*scope, "yes", 0, 0, 0.0, 1.0, per_night, accepted_by))
 
 

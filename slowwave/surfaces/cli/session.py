@@ -306,6 +306,8 @@ def chosen_namespaces(store: Store, name: str) -> list[str]:
             raise Refused(f"There is no namespace yet. {why if empty else FIRST_NAMESPACE}")
         return known
     if name not in known:
+        if name.upper() == "ALL":
+            raise Refused(f"There is no namespace {name!r}. Did you mean ALL? It stands for all namespaces.")
         with store.connect("reader") as connection:
             raise unknown_namespace(connection, name)
     return [name]

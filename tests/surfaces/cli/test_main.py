@@ -129,6 +129,7 @@ def test_a_mistyped_name_is_answered_with_the_nearest(store: Store, run: Run) ->
     slug, hash_, item = world.slug, plan.plan_hash, plan.items[0].id
     mistyped = {text: text[:3] + ("0" if text[3] != "0" else "1") + text[4:8] for text in (hash_, item)}
     for arguments, meant in (
+        (("night", "all"), "ALL"),
         *((("night", f"{slug}x"), slug), (("status", f"{slug}x"), slug), (("namespace", "show", f"{slug}x"), slug)),
         *((("namespace", "set", f"{slug}x", "enabled=false"), slug), (("runs", "list", f"{slug}x"), slug)),
         *((("search", f"{slug}x", "crane"), slug), (("namespace", "digest", f"{slug}x"), slug)),

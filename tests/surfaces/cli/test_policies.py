@@ -63,6 +63,8 @@ def test_policy_for_low_risk_changes_is_accepted_listed_and_revoked(store: Store
     code, out, _ = run(*accept, "--by", "mara")
     assert (code, "Accepted: Low-risk changes by archive_stale, gc_references, 40 a night" in out) == (0, True)
     assert "of this kind already" in run(*accept, "--by", "otto")[2]
+    part = ("policies", "accept", "acme", "gc_references", "--by", "otto")
+    assert "covers archive_stale, gc_references already: revoke it first" in run(*part)[2].replace("\n", " ")
     (command,) = re.findall(r"slowwave (policies revoke \S+ \S+) --by", out)
     assert "no questions, low risk · 40 a night at most · approved 0" in run("policies", "list", "acme")[1]
     assert run(*command.split(), "--by", "otto", "--reason", "too early")[0] == 0
