@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -690,6 +692,20 @@ def test_newest_wins_for_the_words_before_the_value_when_texts_were_compared(
         sides = read_sides(inputs.snapshot, [conflict], settings)
         decision = decide("evidence_weighted", conflict, sides)
         assert (decision.sure, decision.winner) == (sure, "b"), chosen
+
+
+def test_newest_wins_decides_the_pair_of_the_docs_by_each_name_that_they_give() -> None:
+    docs = " ".join((Path(__file__).parents[3] / "docs" / "decisions.md").read_text(encoding="utf-8").split())
+    pair = re.search(r'"(The tide gate closes) at 18:00\." and "… closes (at 19:00\.)" are compared', docs)
+    given = re.search(r'whatever rule found the pair: "([^"]+)" or "([^"]+)" for the pair above', docs)
+    assert pair
+    assert given
+    texts = (f"{pair[1]} at 18:00.", f"{pair[1]} {pair[2]}")
+    inputs = memories(*({**row, "text": text} for row, text in zip(PATRON, texts, strict=True)))
+    assert set(decided(resolve_conflicts(inputs)).values()) == {"review"}
+    for name in (*given.groups(), "frames"):
+        named = Settings(operations={"resolve_conflicts": {"newest_wins": [name]}})
+        assert decided(resolve_conflicts(replace(inputs, settings=named))) == {uid(0): "resolve"}, name
 
 
 @pytest.mark.parametrize(
