@@ -22,6 +22,7 @@ from slowwave.errors import Refused, SlowwaveError
 from slowwave.night.follow_up import TRIGGER, commute, leaves_questions, seal_follow_ups
 from slowwave.night.proposal import seal_proposal
 from slowwave.operations import Inputs, Proposal
+from slowwave.operations.conflicts.decide import FRAMES, OPERATION, folded_relation
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import POLICY, check_name, refuse_state
@@ -42,7 +43,7 @@ from slowwave.plans.review.drafts import (
     withdraw,
 )
 from slowwave.plans.review.queue import AlikeQuestions, code_of
-from slowwave.plans.states import find_plan
+from slowwave.plans.states import find_plan, latest_plan
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
@@ -727,6 +728,12 @@ def answer_alike(
     return answer_many(store, plan, [NewDraft(w.id, verdict, note) for w in group.items], by=by)
 
 
+_RELATIONS: Final = """
+SELECT evidence -> 'evidence' ->> 'relation', evidence -> 'evidence' -> 'also_named' FROM night.plan_items
+WHERE plan_hash = %s AND operation = %s AND evidence -> 'evidence' ? 'relation' ORDER BY ordinal
+"""
+
+
 def newest_wins_command(store: Store, plan: StoredPlan, group: AlikeQuestions) -> str:
     """Return the command that lets the newest value of a group's relation win in later nights; empty for other groups.
 
@@ -741,6 +748,21 @@ def newest_wins_command(store: Store, plan: StoredPlan, group: AlikeQuestions) -
     relations = list(dict.fromkeys((*known, str(quotable(group.form.relation)))))
     value = f"operations.resolve_conflicts.newest_wins={json.dumps(relations, ensure_ascii=False)}"
     return f"slowwave namespace set {argument(namespace)} {argument(value)}"
+
+
+def find_unknown_relations(store: Store, namespace: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return which relations for ``newest_wins`` no conflict of the latest plan has, and the relations that it has, in their order.
+
+    Both are empty if the namespace has no plan, and ``frames`` is always known.
+    """
+    with store.connect("reader") as connection:
+        if (plan := latest_plan(connection, namespace)) is None:
+            return [], []
+        rows = connection.execute(_RELATIONS, (plan, OPERATION)).fetchall()
+    also = [name for _, others in rows if isinstance(others, list) for name in others]
+    known = {FRAMES, *(folded_relation(str(name)) for name in (*(relation for relation, _ in rows), *also))}
+    unknown = [name for name in names if folded_relation(name) not in known]
+    return unknown, list(dict.fromkeys(str(relation) for relation, _ in rows))
 
 
 def note_answer(store: Store, plan: StoredPlan, item: str, note: str, *, by: str) -> None:

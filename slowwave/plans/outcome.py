@@ -152,6 +152,7 @@ def find_outcome(item: Item, names: Mapping[str, str] = NO_NAMES, status: str = 
         status: The item's status. A review item is a proposal until it is approved.
     """
     mutation = item.mutation
+    asked = item.is_question and status not in ("approved", "applied", "undone", "noop")
     found: ItemOutcome | None = None
     if mutation.kind == "write_claims":
         found = _replaced_claims(item, names)
@@ -160,12 +161,11 @@ def find_outcome(item: Item, names: Mapping[str, str] = NO_NAMES, status: str = 
     elif mutation.kind == "insert_summary":
         found = _summary(item, names)
     elif mutation.kind == "invalidate_rows":
-        found = _ended_rows(item, names)
+        found = _ended_rows(item, names, decided=not asked)
     elif mutation.kind == "new_version":
         found = _ended_sentences(item)
     if found is None or not found.stays or not found.ends:
         return None
-    asked = item.is_question and status not in ("approved", "applied", "undone", "noop")
     return replace(found, proposed=asked)
 
 
@@ -242,7 +242,7 @@ def _summary(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
     return ItemOutcome((new,), ends, "a new summary of the community replaces it")
 
 
-def _ended_rows(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
+def _ended_rows(item: Item, names: Mapping[str, str], *, decided: bool) -> ItemOutcome | None:
     mutation, evidence, words = item.mutation, item.evidence, seen_words(item)
     if (sides := find_sides(mutation)) is None:
         return None
@@ -253,7 +253,7 @@ def _ended_rows(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
     if not stays and (source := evidence.get("told_by")):
         stays = (OutcomeRow("", str(quotable(str(source)))),)
     noun = "the source " if "unsupported" in evidence else ""
-    return ItemOutcome(stays, ends, _reason(evidence), noun=noun, side=str(evidence.get("side") or ""))
+    return ItemOutcome(stays, ends, _reason(evidence, decided=decided), noun=noun, side=str(evidence.get("side") or ""))
 
 
 def _ended_sentences(item: Item) -> ItemOutcome | None:
@@ -340,10 +340,13 @@ def _columns_seen(mutation: Mutation) -> dict[str, str]:
     return {} if two_sided else {r: " ".join(f[c] for c in columns) for r, f in seen.items() if len(f) == len(columns)}
 
 
-def _reason(evidence: Mapping[str, object]) -> str:
+def _reason(evidence: Mapping[str, object], *, decided: bool) -> str:
     if ended_by := evidence.get("ended_by"):
         return f"“{str(quotable(str(ended_by)))[:LONGEST]}” replaces it and is replaced in turn"
-    if words := reason_in_words(evidence):
+    if (by := evidence.get("ruled_by")) and evidence.get("policy") == "manual":
+        day = evidence.get("ruled_on")
+        return f"{quotable(str(by))} ruled so{f' on {instant(str(day))}' if day else ''}"
+    if words := reason_in_words(evidence, decided=decided):
         return f"they {words}"
     if "earlier" in evidence and "later" in evidence:
         return "the later one begins then"

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, get_args
 from slowwave.changes.cells import canonical_json
 from slowwave.changes.mutation import REDACTION, Mutation
 from slowwave.plans.items import Item
+from slowwave.text.figures import in_words
 
 # Names of columns and of evidence as people read them. Sealed items and JSON keep the keys.
 
@@ -62,6 +63,9 @@ _PERHAPS: Final[Mapping[str, str]] = {
     "polarity": "seem to exclude each other, and perhaps both are true",
 }
 """The same for conflicts that a weak or doubtful rule found."""
+
+_DECIDED: Final[Mapping[str, str]] = {"object": "give different values"}
+"""The same for such conflicts after a policy or a person decided them."""
 
 NO_SIDE: Final = "though nothing says which of the two is later"
 """Clause of a proposal that takes a side without a reason; people are shown both sides instead."""
@@ -215,13 +219,16 @@ def asks_which(item: Item) -> bool:
     return "winner_id" in evidence or ("earlier" in evidence and "later" in evidence)
 
 
-def reason_in_words(evidence: Mapping[str, object]) -> str:
-    """Return what the two rows of a conflict do, in words; empty if the evidence has no reason of a conflict."""
+def reason_in_words(evidence: Mapping[str, object], *, decided: bool = False) -> str:
+    """Return what the two rows of a conflict do, in words; empty if the evidence has no reason of a conflict.
+
+    If a weak rule found a conflict that is ``decided``, the words do not doubt that the rows exclude each other.
+    """
     reason, found = evidence.get("reason"), evidence.get("conflict")
     if not isinstance(reason, str):
         return ""
     is_weak = isinstance(found, Mapping) and (found.get("rule") in WEAK_RULES or found.get("doubtful"))
-    return (is_weak and _PERHAPS.get(reason)) or REASONS.get(reason, "")
+    return (is_weak and (_DECIDED if decided else _PERHAPS).get(reason)) or REASONS.get(reason, "")
 
 
 def in_doubt(item: Item) -> str:
@@ -232,7 +239,7 @@ def in_doubt(item: Item) -> str:
     reason = item.evidence.get("reason")
     if not isinstance(reason, str):
         return ""
-    words = reason_in_words(item.evidence) if "winner_id" in item.evidence else ""
+    words = reason_in_words(item.evidence, decided=not item.is_question) if "winner_id" in item.evidence else ""
     return f"They {words}." if words else reason
 
 
@@ -250,7 +257,7 @@ def losses(item: Item, lost: Sequence[tuple[str, str]]) -> str:
 def _terms(terms: Sequence[str]) -> str:
     shown = sorted(terms)[:_TERMS]
     more = f" and {len(terms) - len(shown)} more" if len(terms) > len(shown) else ""
-    return f"{', '.join(term[:60] for term in shown)}{more}"
+    return f"{', '.join(in_words(term)[:60] for term in shown)}{more}"
 
 
 def _named(mutation: Mutation, id_: str) -> str:

@@ -195,7 +195,9 @@ def reworded_line(before: str, after: str) -> str:
     """
     is_cut = before.endswith("…") or after.endswith("…")
     old, new = (_PARTS.findall(_without_marks(text.removesuffix("…"))) for text in (before, after))
-    groups = [*SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND)]
+    groups = [_one_run(old, new)] if old != new else []
+    if groups == [[]]:
+        groups = [*SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND)]
     if is_cut and sum(tag != "equal" for group in groups for tag, *_ in group) > 1 and groups[-1][-1][0] != "equal":
         groups[-1].pop()
     shown: list[str] = []
@@ -211,6 +213,25 @@ def reworded_line(before: str, after: str) -> str:
             shown += [_BRACKETS["new"].format("".join(new[c:d]))] * (c < d)
         end = group[-1][2]
     return "".join([*shown, *["…"] * (is_cut or end < len(old))])
+
+
+def _one_run(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    """Return the operations of a text that only got or lost one run of parts; empty for any other.
+
+    ``SequenceMatcher`` may find a sign within the run that equals one after it, and split the run there.
+    """
+    shorter = min(len(old), len(new))
+    start = next((n for n in range(shorter) if old[n] != new[n]), shorter)
+    rest = shorter - start
+    if any(old[-n] != new[-n] for n in range(1, rest + 1)):
+        return []
+    before, after = min(start, _AROUND), min(rest, _AROUND)
+    a, b = len(old) - rest, len(new) - rest
+    return [
+        ("equal", start - before, start, start - before, start),
+        ("insert" if len(new) > len(old) else "delete", start, a, start, b),
+        ("equal", a, a + after, b, b + after),
+    ]
 
 
 def text_of(table: str, column: str, value: Value) -> str:

@@ -16,6 +16,7 @@ from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, pla
 from slowwave.plans.show import changes, foreign_end, rewordings, state_change
 from slowwave.plans.waterfall import Step, one_in, percent, steps
 from slowwave.plans.writings import KINDS, NO_UNDO, about, writing
+from slowwave.text.figures import in_words
 from slowwave.text.quotation import quotable
 from slowwave.text.tokens import counted
 
@@ -63,11 +64,29 @@ _UNDECIDED: Final = ("this one", "the other one")
 """The roles of two rows that contradict each other, if nothing says which is later."""
 _MERGED: Final = "is merged into it"
 _SHOWN: Final = frozenset(
-    ("winner", "loser", "later", "earlier", "ended_by", "winner_id", "equal", "reason", "why", "seen", "recorded_at")
+    (
+        *(
+            "winner",
+            "loser",
+            "later",
+            "earlier",
+            "ended_by",
+            "winner_id",
+            "equal",
+            "reason",
+            "why",
+            "seen",
+            "recorded_at",
+        ),
+        *("ruled_by", "ruled_on"),
+    )
 )
 """Evidence that is a hash, or that the rows, the sentence and the notes of an item with two sides show already."""
 _POSITIONS: Final = frozenset(("found", "findings", "characters", "source_chunks", "policy"))
 """Evidence about what screening found, next to the names of its rules: positions in a text and figures, of no use to a person."""
+
+RELATION: Final = "Both give a value of the relation"
+"""Beginning of the note that names the relation of two values and the setting that lets the newest one win."""
 
 _WEIGHED: Final = ("properties", "valid_from", "valid_to", "confidence", "importance", "source")
 """Columns that help a person to choose between two sides, in addition to their texts."""
@@ -406,6 +425,11 @@ def _notes(item: Item, lost: Sequence[tuple[str, str]], asked: str) -> Iterator[
         yield doubt
     if "winner_id" in evidence and isinstance(weighed := evidence.get("why"), str):
         yield weighed
+    if item.is_question and "winner_id" in evidence and isinstance(relation := evidence.get("relation"), str):
+        yield (
+            f"{RELATION} “{quotable(relation)}”. If its newest value always wins, name it in the setting "
+            "operations.resolve_conflicts.newest_wins, and later nights do not ask."
+        )
     pairs = evidence.get("pairs")
     if isinstance(pairs, Sequence) and len(pairs) > 1:
         yield f"The weakest of {len(pairs)} links is shown. All of them:"
@@ -415,7 +439,7 @@ def _notes(item: Item, lost: Sequence[tuple[str, str]], asked: str) -> Iterator[
                 yield f"{names}: {percent(float(pair.get('probability', 0)))}"
     yield from _judges(evidence.get("judges"))
     if terms := sorted({term for _, term in lost}):
-        yield f"What only an absorbed row says would no longer be found: {', '.join(terms)}."
+        yield f"What only an absorbed row says would no longer be found: {', '.join(map(in_words, terms))}."
 
 
 def _judges(verdict: object) -> Iterator[str]:

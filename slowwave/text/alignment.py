@@ -23,11 +23,13 @@ from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion, is_profession
 from slowwave.text.figures import is_unit, join_thousands
 from slowwave.text.frames import PASSING, SEVERAL, TAKES_MANY, without_lead
+from slowwave.text.lexicon import is_word
 from slowwave.text.names import is_given, is_plain, known_names
 from slowwave.text.relations import MEMBERSHIPS
+from slowwave.text.sentences import sentences
 from slowwave.text.subjects import CONTRACTED, are_apart, is_open, is_present
 from slowwave.text.tokens import fold
-from slowwave.text.words import DENIALS, GRAMMAR, NEGATIONS, words_of
+from slowwave.text.words import CARDINALS, DENIALS, EXCLUSIVE, GRAMMAR, NEGATIONS, TENS, words_of
 
 _LONGEST: Final = 200  # characters of a clause
 _MOST_WORDS: Final = 30
@@ -637,3 +639,94 @@ def _are_kin(one: str, other: str) -> bool:
     """Return whether two stems differ only in their last letters: "allergy", "allergic"."""
     root = max(len(one), len(other)) - _SUFFIX
     return root >= _ROOT and one[:root] == other[:root]
+
+
+# Tasks: a task, an intention or a plan states nothing of the present, so two of them exclude each other only if they are one task at two
+# times, in two amounts or with two results. "We need to renew the certificate of the portal." and "… of the shop." are two tasks.
+
+_TASK: Final = re.compile(
+    r"^\s*(?:(?:[-*+•]\s+)?\[ ?\]\s*|(?:[-*+•]\s+)?(?:to-?do\b:?|(?:to do|fixme|tasks?|action items?|next steps?):)\s*)?"
+    r"(?:(?:please,? |(?:please )?(?:remember|do not forget|don['’]t forget|make sure|be sure) to |let['’]s |let us )"
+    r"|(?:i|we|the user|user|(?P<who>(?-i:[A-Z][\w'’-]*)))(?: (?:still|also|really|just))? "
+    r"(?:(?:needs?|ha(?:ve|s)|wants?|plans?|intends?|ought|(?:am|are|is) going|would like) to|must|should|will) "
+    r"|(?:i|we)['’](?:ll|d like to) )?",
+    re.IGNORECASE,
+)
+"""Words before the verb of a task. Matches "TODO: ", "- [ ] ", "We still need to ", "Remember to "; of "The hall must " nothing."""
+
+_STATIVE: Final = words_of("be have use keep stay remain own live know mean contain cost last")
+"""Verbs with which an obligation states a rule or a state: "Orders must be sent to Ada.", "We have to keep all logs"."""
+
+_STATES: Final = words_of("is are was were has if that") | NEGATIONS | DENIALS
+_DETERMINERS: Final = words_of("the a an my our your his her their this these")
+_INTO: Final = words_of("to into as")
+_CLOCK: Final = words_of(
+    "am pm o'clock noon midnight morning mornings afternoon evening evenings night spring summer autumn winter"
+)
+
+
+def are_other_tasks(one: str, other: str) -> bool:
+    """Return whether two texts are tasks with one verb that differ in their object only, so that both may be open.
+
+    The object may be named by a number ("room 4"). Tasks that differ in a time, an amount, a denial, or in the value that something gets
+    ("move the desk to the hall") are not other tasks, nor is a text that states more than its task.
+    """
+    a, b = _task(one), _task(other)
+    if a is None or b is None or stem_of(a[0]) != stem_of(b[0]) or a == b:
+        return False
+    start = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    ends = next((n for n in range(min(len(a), len(b)) - start) if a[-1 - n] != b[-1 - n]), min(len(a), len(b)) - start)
+    mine, theirs = (range(start, len(side) - ends) for side in (a, b))
+    if not mine or not theirs:
+        return False
+    before = next((word for word in reversed(a[:start]) if word not in _DETERMINERS), "")
+    if before in _INTO and stem_of(a[0]) in _CHANGE_VERBS:
+        return False
+    if any(_limits(side, n) for side, span in ((a, mine), (b, theirs)) for n in span):
+        return False
+    groups = [{group for n in span for group in EXCLUSIVE.get(side[n], ())} for side, span in ((a, mine), (b, theirs))]
+    follows = a[len(a) - ends] if ends else ""
+    return groups[0].isdisjoint(groups[1]) or (bool(follows) and _is_content(follows))  # "the east wing", "blue"
+
+
+@lru_cache(maxsize=4_096)
+def _task(text: str) -> tuple[str, ...] | None:
+    """Return the folded words of a task from its verb on; None for a text that is no single task."""
+    if len(text) > _LONGEST or text.rstrip().endswith("?") or len(sentences(text)) != 1:
+        return None
+    lead = _TASK.match(text)
+    if lead is not None and lead["who"] and not is_given(fold(lead["who"])):
+        lead = None  # "Visitors must ring" is a rule
+    marked = lead is not None and bool(lead[0].strip())
+    words = tuple(fold(word) for word in _TOKEN.findall(text[lead.end() if lead else 0 :]))
+    if not 1 < len(words) <= _MOST_WORDS:
+        return None
+    verb = words[0]
+    if not verb.isalpha() or verb in GRAMMAR or verb in _STATIVE or not (marked or words[1] in _DETERMINERS):
+        return None
+    return words if _STATES.isdisjoint(words) and _may_be_imperative(verb) else None
+
+
+def _may_be_imperative(word: str) -> bool:
+    """Return whether a word may be the base form of a verb: the lexicon has its form in "-ing"."""
+    if word in _PREPOSITIONS | _DAYS | _MONTHS or is_given(word) or word.endswith(("ly", "ing", "ed")):
+        return False
+    return any(is_word(f"{base}ing") for base in (word, word.removesuffix("e"), word + word[-1]))
+
+
+def _limits(words: Sequence[str], n: int) -> bool:
+    """Return whether a word of a task is a time or an amount; a number after a noun names one of several ("room 4")."""
+    word = words[n]
+    if (
+        word in _DAYS | _MONTHS | _CLOCK | _CURRENCIES | PASSING | NEGATIONS
+        or ":" in word
+        or word in ("always", "every")
+    ):
+        return True
+    if word[0] in "€$£" or word.endswith("%"):
+        return True
+    if not (word[0].isdigit() or word in CARDINALS or word in TENS):
+        return False
+    before, after = words[n - 1], words[n + 1] if n + 1 < len(words) else ""
+    names = n > 1 and before.isalpha() and _is_content(before) and before not in _MONTHS
+    return not names or (after.isalpha() and (is_unit(after) or _is_content(after) or after in _CLOCK))

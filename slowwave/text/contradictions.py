@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 from slowwave.text.exclusions import Exclusion, exclusion, is_a, relations
 from slowwave.text.figures import (
     Relation,
+    in_words,
     is_strong,
     join_thousands,
     misspells,
@@ -279,7 +280,7 @@ def _one_sided(a: Iterable[str], b: Iterable[str]) -> Difference:
 
 
 def _show(values: Iterable[str]) -> str:
-    return ", ".join(sorted(values))
+    return ", ".join(map(in_words, sorted(values)))
 
 
 # Replacements: whether two statements are identical except for one place, where words exclude each other.

@@ -8,6 +8,7 @@ so the time is linear in the text's length.
 from __future__ import annotations
 
 import re
+from calendar import month_name
 from collections import defaultdict
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
@@ -302,6 +303,15 @@ def _date(year: str | None, month: int, day: str | None) -> str | None:
         return None
     tail = f"{month:02d}" + (f"-{int(day):02d}" if day is not None else "")
     return f"{year}-{tail}" if year else f"--{tail}"
+
+
+def in_words(term: str) -> str:
+    """Return a specific of a text for people: a date without a year is "4 May" or "May", any other term is unchanged."""
+    found = re.fullmatch(r"--(\d\d)(?:-(\d\d))?", term)
+    if found is None or not 1 <= int(found[1]) <= 12:
+        return term
+    month = month_name[int(found[1])]
+    return f"{int(found[2])} {month}" if found[2] else month
 
 
 def _either_way(first: int, second: int, year: str) -> str | None:

@@ -168,6 +168,33 @@ def other_value(one: Framed, two: Framed) -> OtherValue | None:
     return OtherValue(frame, relation_of(frame), all(figures))
 
 
+def value_after(one: Framed, two: Framed) -> OtherValue | None:
+    """Return the words before the only place in which two statements differ, whatever their verb: "the tide gate closes at".
+
+    The place follows a word of content with its preposition ("closes at"), which is then the relation, or both values are figures. Both
+    values have at most six words and no preposition. Whether they exclude each other is not decided.
+    """
+    start = shared_beginning(one, two)
+    ends = _shared_end(one.words[start:], two.words[start:])
+    a, b = (side.words[start : len(side.words) - ends] for side in (one, two))
+    frame = one.words[:start]
+    while frame and frame[-1] in _ARTICLES:
+        frame = frame[:-1]
+    if len(frame) < FEWEST or not 0 < len(a) <= _LARGEST_VALUE or not 0 < len(b) <= _LARGEST_VALUE:
+        return None
+    if not _PREPOSITIONS.isdisjoint((*a, *b)) or not NEGATIONS.isdisjoint((*frame, *a, *b)):
+        return None
+    figures = all(value[0][0].isdigit() for value in (a, b))
+    subject, verb, link = frame[-3:]
+    linked = link in _PREPOSITIONS and verb.isalpha() and verb not in GRAMMAR
+    if not (linked or figures):
+        return None
+    if not linked or subject in _ARTICLES:  # "vacate the flat by"
+        return OtherValue(frame, " ".join(frame), figures)
+    own = subject in ("i", "we") and not verb.endswith("s")
+    return OtherValue(frame, f"{verb}{'s' * own} {link}", figures)
+
+
 def _is_frame(frame: Sequence[str]) -> bool:
     if (
         frame[0] in ("a", "an")  # "A supplier of the mill is …"

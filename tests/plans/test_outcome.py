@@ -406,7 +406,9 @@ def test_outcome_on_the_demo_is_the_same_on_every_surface(demo: Store, run: Run)
         assert found is not None
         made = card(demo, plan, stored)
         assert made.title == found.sentence()
-        assert replace(found, proposed=False).sentence() in made.if_yes
+        approved = find_outcome(stored.item, status="approved")
+        assert approved is not None
+        assert replace(found, proposed=False, reason=approved.reason).sentence() in made.if_yes
         assert "why" in (told := json.loads(run("why", NAMESPACE, stored.id, "--json")[1]))
         assert told["outcome"] == told["why"]["outcome"] == found.to_json()
     conflicts = {c.outcome.ends[0].id: c for c in list_conflicts(demo, NAMESPACE) if c.outcome}

@@ -70,6 +70,8 @@ def test_what_would_be_lost_is_named_by_row_and_is_the_whole_question_where_noth
     assert both.sentence.startswith("Are these rows one thing? It would lose 12.50 €")
     many = question(ENTITIES, [(uid("b"), f"n{k}") for k in range(40)], only=True)
     assert "and 35 more" in many.sentence
+    dates = question(ENTITIES, [(uid("b"), "--05-04"), (uid("b"), "--06"), (uid("b"), "2026-05-04")], only=True)
+    assert dates.sentence == "Would lose 4 May, June, 2026-05-04 of row e-b."
 
 
 def test_a_new_text_is_asked_about_by_what_it_leaves_out_and_else_by_itself():

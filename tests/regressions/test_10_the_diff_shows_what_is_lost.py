@@ -73,3 +73,20 @@ def test_diff_of_a_contradiction_names_only_what_the_memory_that_stays_does_not_
     assert run_night(store, "acme", ops="resolve_conflicts").new_items == 1
     shown = run("plans", "diff", "acme")[1]
     assert "not in the texts of this item that stay: 06:00\n" in shown, shown
+
+
+def test_diff_writes_a_date_without_a_year_in_words(store: Store, run: Run) -> None:
+    texts = {"older": ("The export for Acme is on 4 May.", 9), "newer": ("The export for Acme is on 7 May.", 2)}
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": n, "kind": "semantic", "valid_from": ago(d), "current_version_id": f"v{n}"}
+            for n, (_, d) in texts.items()
+        ],
+        memory_versions=[{"id": f"v{n}", "memory_id": n, "content": t} for n, (t, _) in texts.items()],
+        memory_vectors=[{"id": n, "vector": unit(1.0, 0.1 * d)} for n, (_, d) in texts.items()],
+    )
+    assert run_night(store, "acme", ops="resolve_conflicts").new_items == 1
+    shown = run("plans", "diff", "acme")[1]
+    assert "not in the texts of this item that stay: 4 May\n" in shown, shown

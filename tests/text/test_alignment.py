@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.alignment import other_stated_value, read_propositions
+from slowwave.text.alignment import are_other_tasks, other_stated_value, read_propositions
 
 
 def aligned(earlier: str, later: str) -> bool:
@@ -168,3 +168,51 @@ ANOTHERS = [
 )
 def test_clauses_that_may_both_be_true_are_not_aligned(earlier: str, later: str) -> None:
     assert not aligned(earlier, later)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("TODO: order a desk for the lobby.", "TODO: order a desk for the library."),
+        ("TODO: call the plumber about the sink.", "TODO: call the plumber about the boiler."),
+        ("TODO: fix the leak in the east wing.", "TODO: fix the leak in the west wing."),
+        ("- [ ] renew the passport of Anna", "- [ ] renew the passport of Otto"),
+        ("Water the plants in room 4.", "Water the plants in room 5."),
+        ("We need to renew the certificate of the portal.", "We still have to renew the certificate of the shop."),
+        ("Otto must send the invoice to Mills.", "Otto must send the invoice to Berger."),
+        ("Remember to oil the hinges.", "Don't forget to oil the chain."),
+    ],
+)
+def test_tasks_with_another_object_are_other_tasks(one: str, other: str) -> None:
+    assert are_other_tasks(one, other)
+    assert are_other_tasks(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We need to leave at 7.", "We need to leave at 8."),  # a time
+        ("TODO: send the report by Monday.", "TODO: send the report by Friday."),
+        ("We have to leave the flat by 5 May.", "We have to leave the flat by 9 May."),
+        ("TODO: pay the rent of 900 euros.", "TODO: pay the rent of 950 euros."),  # an amount
+        ("Buy two bottles of milk.", "Buy three bottles of milk."),
+        ("We need to hire 2 painters.", "We need to hire 3 painters."),
+        ("Let's paint the kitchen blue.", "Let's paint the kitchen green."),  # a result
+        ("TODO: move the desk to the hall.", "TODO: move the desk to the loft."),
+        (
+            "The deadline of the build must be 5 May.",
+            "The deadline of the build must be 7 May.",
+        ),  # a statement or a rule
+        ("Visitors must enter by the north gate.", "Visitors must enter by the south gate."),
+        ("We have to use Postgres for the ledger.", "We have to use MySQL for the ledger."),
+        ("Reply to users in English.", "Reply to users in German."),
+        ("TODO: the code of the shed is 5521.", "TODO: the code of the shed is 5512."),
+        ("Inside the hall Ada runs the bar.", "Inside the hall Otto runs the bar."),
+        ("TODO: open the valve.", "TODO: close the valve."),  # another verb
+        ("TODO: oil the hinges.", "TODO: oil the hinges of the gate."),
+        ("TODO: oil the hinges.", "TODO: oil the hinges."),
+        ("I need to oil the hinges. The key is in room 4.", "I need to oil the hinges. The key is in room 5."),
+    ],
+)
+def test_times_amounts_results_and_rules_are_no_other_tasks(one: str, other: str) -> None:
+    assert not are_other_tasks(one, other)

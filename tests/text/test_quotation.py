@@ -80,6 +80,14 @@ def test_versions_of_a_text_are_cut_at_the_same_words(words: list[str], at: int,
     assert set("".join(added).replace(")(", ") (").split()) <= {"(2023-05-05)", "(2023-05-06)"}
 
 
+def test_inserted_note_is_one_run_of_whole_words() -> None:
+    """The note has the words and the full stop that follow it."""
+    note = " (later, on 2026-10-09: “My dentist is Dr. Falkner”)"
+    line = reworded_line("My dentist is Dr. Falk. I sing.", f"My dentist is Dr. Falk{note}. I sing.")
+    assert line.endswith(f"Dr. Falk{{+{note}+}}. I sing.")
+    assert reworded_line("I sing a b. I row.", "I sing. I row.").endswith("I sing[- a b-]. I row.")
+
+
 def test_change_at_the_end_of_a_long_text_is_quoted() -> None:
     """A cut at one length showed nothing of it, or a loss that there was not."""
     before = f"{'The crane stands still. ' * 60}It opens on Friday."

@@ -24,7 +24,7 @@ from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.alignment import relation_names
-from slowwave.text.frames import other_value, read_framed, read_role
+from slowwave.text.frames import other_value, read_framed, read_role, value_after
 from slowwave.text.quotation import quote
 from slowwave.text.subjects import says_new
 from slowwave.text.tokens import fold
@@ -264,13 +264,15 @@ def relations(conflict: Conflict, sides: ConflictRows) -> list[str]:
     """Return the names of the relation, type or predicate of which two rows state different values; empty if none is known.
 
     Two memories have the name of their frame ("the deadline of … is") and its noun, that of their role, or those of the verbs with
-    prepositions that both have.
+    prepositions that both have. Whatever rule found them, they have that of the word before the only place in which they differ ("closes
+    at"), and all words before it.
     """
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
     if conflict.table != "memories":
         return [str(a["relationship_type" if conflict.table == "relationships" else "predicate"])]
     one, two = read_framed(str(a["text"])), read_framed(str(b["text"]))
     value = other_value(one, two) if one and two else None
+    after = value_after(one, two) if one and two else None
     rule = conflict.evidence.get("rule")
     role = read_role(str(a["text"])) if rule == "role" else None
     verbs: list[str] = []
@@ -278,7 +280,20 @@ def relations(conflict: Conflict, sides: ConflictRows) -> list[str]:
         verbs, others = relation_names(str(a["text"])), relation_names(str(b["text"]))
         verbs = [name for name in verbs if name in others] or [*verbs, *others]
     noun = value.relation.removesuffix(" is").removeprefix("the ").partition(" of …")[0] if value else ""
-    return [name for name in (value and value.relation, noun, role and role.relation, *verbs) if name]
+    after_names = [after.relation, " ".join(after.frame)] if after else []
+    found = [value and value.relation, noun, role and role.relation, *verbs, *after_names]
+    return list(dict.fromkeys(name for name in found if name))
+
+
+def _is_of_one_form(conflict: Conflict, names: Sequence[str], sides: ConflictRows) -> bool:
+    """Return whether two rows begin with the same words and end in another value: a frame, or another figure after any verb."""
+    if conflict.evidence.get("rule") == "role":
+        return False
+    if any("…" in name or name.endswith(" is") for name in names):
+        return True
+    framed = [read_framed(str(sides.rows[conflict.table, id_].get("text") or "")) for id_ in (conflict.a, conflict.b)]
+    after = value_after(framed[0], framed[1]) if framed[0] and framed[1] else None
+    return after is not None and after.figures
 
 
 def _named_newest(conflict: Conflict, sides: ConflictRows) -> str:
@@ -286,7 +301,7 @@ def _named_newest(conflict: Conflict, sides: ConflictRows) -> str:
     if not sides.newest_wins or conflict.reason in ("low_similarity", "property_contradiction", "reversed"):
         return ""
     names = relations(conflict, sides)
-    if any("…" in name or name.endswith(" is") for name in names) and conflict.evidence.get("rule") != "role":
+    if _is_of_one_form(conflict, names, sides):
         names.append(FRAMES)
     return next((name for name in names if folded_relation(name) in sides.newest_wins), "")
 
@@ -500,11 +515,12 @@ def strength(conflict: Conflict, decision: ConflictDecision, sides: ConflictRows
 
 @dataclass(frozen=True, slots=True)
 class EffectiveVerdict:
-    """One verdict: its resolution, a hash of what the winner stated (empty without a winner), and its author."""
+    """One verdict: its resolution, a hash of what the winner stated (empty without a winner), its author, and its instant if known."""
 
     resolution: str
     winner_said: str
     by: str
+    at: datetime | None = None
 
     @property
     def person(self) -> bool:
@@ -545,7 +561,9 @@ def effective_verdicts(snapshot: Snapshot) -> dict[str, EffectiveVerdict]:
             continue
         known = found.get(row["seen"])
         if known is None or is_person(by) or not known.person:
-            found[str(row["seen"])] = EffectiveVerdict(str(row["resolution"]), _winner_said(row), by)
+            found[str(row["seen"])] = EffectiveVerdict(
+                str(row["resolution"]), _winner_said(row), by, row["resolved_at"]
+            )
     return found
 
 

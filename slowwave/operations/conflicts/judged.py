@@ -29,6 +29,7 @@ from slowwave.plans.questions import JUDGED, Conflict
 from slowwave.plans.report import Finding
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
+from slowwave.text.alignment import are_other_tasks
 from slowwave.text.keys import keys
 from slowwave.text.sameness import Reading, read
 from slowwave.text.subjects import are_about_others, are_of_others
@@ -228,7 +229,7 @@ def _comparable(one: str, two: str) -> bool:
     a, b = read(one), read(two)
     if a.question or b.question or set(a.persons) != set(b.persons) or _wording(a) == _wording(b):
         return False
-    return not (are_of_others(one, two) or are_about_others(one, two))
+    return not (are_of_others(one, two) or are_about_others(one, two) or are_other_tasks(one, two))
 
 
 def _wording(text: Reading) -> tuple[object, ...]:

@@ -36,6 +36,7 @@ from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
+from slowwave.text.alignment import are_other_tasks
 from slowwave.text.clauses import stem_of
 from slowwave.text.contradictions import Kind, difference, find, kind_of_figures
 from slowwave.text.dates import BESIDE
@@ -268,9 +269,11 @@ def _with_denials(
 def _are_apart(one: str, two: str, clash: Kind) -> bool:
     """Return whether two texts are about different things or times, whatever else they have in common.
 
-    Texts that clash in their object are apart only if their subjects have different names. Texts of opposite polarity that differ in one
-    word never are: that word may be the subject itself.
+    Two tasks with different objects are apart. Texts that clash in their object are apart only if their subjects have different names.
+    Texts of opposite polarity that differ in one word never are: that word may be the subject itself.
     """
+    if are_other_tasks(one, two):
+        return True
     if clash == "object":
         return have_other_names(one, two)
     if clash == "polarity" and _is_one_word(read(one), read(two)):
@@ -364,6 +367,8 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
         a, b = int(i[k]), int(j[k])
         one, two = texts[a], texts[b]
         if not of_one_matter(one, two) or are_of_others(one, two) or are_other_cases(one, two):
+            continue
+        if are_other_tasks(one, two):
             continue
         if are_about_others(one, two) or not share_a_measure(one, two):
             continue

@@ -28,7 +28,7 @@ from slowwave.operations.conflicts.rows import Ints, StatementRows, Tally, among
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
-from slowwave.text.alignment import SAME_VERBS, OtherStatedValue, other_stated_value, read_propositions
+from slowwave.text.alignment import SAME_VERBS, OtherStatedValue, are_other_tasks, other_stated_value, read_propositions
 from slowwave.text.clauses import Proposition, stem_of
 from slowwave.text.contradictions import Kind, kind_of_figures
 from slowwave.text.frames import LONGEST, Framed, HeldRole, beginnings, other_value, read_framed, read_role, relation_of
@@ -87,7 +87,7 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     statements = _Statements.from_rows(rows)
     aligned = sorted(_aligned(statements, listed), key=lambda p: not p.replaces)
     pairs = [*_held(statements, shared), *(p for p in aligned if p.replaces), *_framed(statements), *aligned]
-    pairs = [p for p in pairs if not _have_equal_figures(p)]
+    pairs = [p for p in pairs if not (_have_equal_figures(p) or are_other_tasks(*p.sentences))]
     once = {(min(p.one, p.two), max(p.one, p.two)): p for p in reversed(pairs)}
     return opposed(rows, statements.texts, statements.when, list(once.values()))
 

@@ -133,7 +133,7 @@ def _as_decided(winner: str, earlier: EffectiveVerdict) -> ConflictDecision:
         why=f"{who} ruled so." if earlier.person else "Both judges named the same loser on an earlier night.",
         policy="manual" if earlier.person else "two_judges",
         strength=1.0,
-        evidence={"ruled_by": earlier.by},
+        evidence={"ruled_by": earlier.by, **({"ruled_on": earlier.at.isoformat()} if earlier.at else {})},
     )
 
 
@@ -261,6 +261,7 @@ def _item(
         "conflict": {k: v for k, v in conflict.evidence.items() if k != "said"},
         "seen": conflict.seen,
         **({"relation": named[0]} if (named := relations(conflict, sides)) else {}),
+        **({"also_named": named[1:]} if len(named) > 1 else {}),
         **{key: _by_side(value, decision.winner) for key, value in figures.items()},
     }
     equal = (conflict.also_a if decision.winner == "a" else conflict.also_b) if not loss.ended_by else ()

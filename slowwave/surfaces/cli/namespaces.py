@@ -11,8 +11,9 @@ import typer
 
 from slowwave.errors import Refused
 from slowwave.plans.states import shown_state
+from slowwave.store.connect import Store
 from slowwave.store.namespaces import unknown_namespace
-from slowwave.surfaces.cli.session import Json, Namespace, one_line, open_store, say, show_json, show_table
+from slowwave.surfaces.cli.session import Json, Namespace, err, one_line, open_store, say, show_json, show_table
 
 # The list is requested often, so it imports little.
 
@@ -34,6 +35,8 @@ LEFT JOIN LATERAL (SELECT * FROM night.plans p WHERE p.namespace_id = n.id ORDER
 ORDER BY n.slug
 """  # noqa: S608 - a condition of this module
 """Namespaces with their counts; for a connected store those of its last snapshot, because its tables are not counted for a list."""
+_RELATIONS: Final = 8
+"""Relations of a plan that a hint names."""
 _NAMESPACE: Final = f"SELECT slug, id::text, {_READ_ONLY}, settings FROM memory.namespaces n WHERE slug = %s"  # noqa: S608
 
 
@@ -131,6 +134,21 @@ def change(
     if read_only is not None:
         set_read_only(store, namespace, read_only=read_only)
     show(namespace, json=json)
+    if isinstance(names := given.get("operations.resolve_conflicts.newest_wins"), list):
+        _hint_at_unknown_relations(store, namespace, [str(name) for name in names])
+
+
+def _hint_at_unknown_relations(store: Store, namespace: str, names: list[str]) -> None:
+    """Print which relations of ``newest_wins`` no item of the latest plan has; they may be of later ones, so this is no error."""
+    from slowwave.night.answers import find_unknown_relations
+
+    unknown, known = find_unknown_relations(store, namespace, names)
+    if not unknown:
+        return
+    listed = ", ".join(f"“{name}”" for name in known[:_RELATIONS])
+    says = f" It has {listed}{' and others' if len(known) > _RELATIONS else ''}." if known else ""
+    missing = ", ".join(f"“{name}”" for name in unknown)
+    say(f"Hint: no conflict in the latest plan has the relation {missing}.{says}", console=err)
 
 
 def remove(namespace: Namespace, json: Json = False) -> None:

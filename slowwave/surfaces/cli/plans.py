@@ -116,6 +116,7 @@ def print_every_cell(item: Item, changes: Sequence[ItemChange], names: Mapping[s
 def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") -> None:
     """Print what a memory would no longer say, without what screening would redact."""
     from slowwave.plans.show import lost_lines
+    from slowwave.text.figures import in_words
     from slowwave.text.specifics import losses  # its patterns take a while to load
 
     if reworded.version not in texts:
@@ -132,7 +133,8 @@ def print_losses(reworded: Rewording, texts: Mapping[str, str], name: str = "") 
         for part in wrapped(f"    {one_line(line, _LONGEST)}", width_of(out), hang=6):
             out.print(Text(part, style))
     if lost.terms:
-        say(f"not in the texts of this item that stay: {one_line(', '.join(lost.terms), _LONGEST)}", indent=4)
+        terms = ", ".join(map(in_words, lost.terms))
+        say(f"not in the texts of this item that stay: {one_line(terms, _LONGEST)}", indent=4)
 
 
 def _print_question(stored: StoredItem, names: Mapping[str, str], digits: int, *, wide: bool) -> None:

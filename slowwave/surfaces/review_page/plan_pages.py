@@ -50,6 +50,7 @@ from slowwave.plans.review.queue import (
 from slowwave.plans.show import foreign_end
 from slowwave.plans.states import shown_state
 from slowwave.plans.waterfall import Step, percent, reading
+from slowwave.plans.why import RELATION
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_settings
 from slowwave.surfaces.review_page.desk import LONGEST, Desk, fragment, page, rendered, visible
@@ -347,7 +348,7 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
         "loses": _heading_of_lines(card, stored),
         "steps": [_step(step) for step in card.steps],
         "noted": {name: value for name, value in card.evidence.items() if not sides_of(stored)},
-        "notes": [note for note in card.notes if not sides_of(stored)],
+        "notes": [note for note in card.notes if not sides_of(stored) or note.startswith(RELATION)],
     }
 
 

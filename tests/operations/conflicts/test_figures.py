@@ -75,6 +75,7 @@ def test_a_note_that_says_it_is_new_replaces_the_earlier_one() -> None:
         ("The cache keeps 5 entries.", "The cache does not keep 5 entries."),
         ("Cache listens on port 6379. It is a container.", "To reach the cache, connect to port 6380."),
         ("The weather is awful today (2026-10-05).", "The weather is awful this week (2026-10-26/2026-11-01)."),
+        ("Water the plants in room 4.", "We need to water the plants in room 5."),
         ("The cache is full since last May (2026-05).", "The cache is full since a few days ago (about 2026-10-02)."),
     ],
 )

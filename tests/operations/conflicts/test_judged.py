@@ -202,6 +202,7 @@ def test_spent_budget_leaves_pairs_for_another_night(endpoint: Endpoint) -> None
         ("Mara commutes by bike through the park.", "Does Mara take the tram to the office?"),
         ("Mara's office has a canteen on the roof.", "Jonas's office has a canteen in the cellar."),
         ("The office has a canteen on the roof.", "The office has the canteen on a roof!"),
+        ("Mara has to call the plumber about the sink.", "Mara has to call the plumber about the boiler."),
     ],
 )
 def test_vetoes_of_the_rules_hold_for_candidates(early: str, late: str) -> None:

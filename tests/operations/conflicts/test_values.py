@@ -134,3 +134,18 @@ def test_late_news_end_nothing_that_began_later() -> None:
 def test_equal_words_in_many_statements_cost_no_more_than_a_sort() -> None:
     """A template with a running number proposes nothing."""
     assert not found(*(note(f"Crane {n} of the quay carries {n % 7} tons.", n % 60) for n in range(300)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("TODO: call the plumber about the sink.", "TODO: call the plumber about the boiler."),
+        ("- [ ] renew the passport of Anna", "- [ ] renew the passport of Otto"),
+        ("I must send the invoice to Mills.", "I must send the invoice to Berger."),
+    ],
+)
+def test_tasks_with_another_object_exclude_nothing(one: str, other: str) -> None:
+    """Both may be open, in memories that state something else as well too."""
+    assert not pairs(note(one), note(other, 3))
+    snapshot = world(turn(f"{one} The choir sings at noon."), turn(other, 3))
+    assert not ended_statements(snapshot)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +18,9 @@ from slowwave.models.endpoint import EndpointChat
 from slowwave.models.panel import Budget
 from slowwave.night.proof import not_rejected
 from slowwave.operations import AUDITS, PLANNERS, Inputs, Proposal, permits
+from slowwave.operations.conflicts.decide import decide, read_sides
 from slowwave.plans.items import Item
+from slowwave.plans.questions import Conflict
 from slowwave.plans.seal import Header, seal
 from slowwave.plans.why import why
 from slowwave.store.settings import Settings
@@ -665,6 +669,99 @@ def test_newest_wins_for_a_verb_with_its_preposition(texts: tuple[str, str]) -> 
     assert (item.decision, item.evidence["relation"]) == ("review", "lives in")
     named = Settings(operations={"resolve_conflicts": {"newest_wins": ["lives in"]}})
     assert decided(resolve_conflicts(replace(inputs, settings=named))) == {uid(0): "resolve"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "names"),
+    [
+        (("The tide gate closes at 18:00.", "The tide gate closes at 19:00."), ["frames"]),
+        (("The tide gate closes at 18:00.", "The tide gate closes at 19:00."), ["the tide gate closes at"]),
+        (("The tide gate closes at 18:00.", "The tide gate closes at 19:00."), ["closes at"]),
+        (("The kiln takes 3 hours.", "The kiln takes 4 hours."), ["the kiln takes"]),
+        (("Petra Voss lives in Utrecht.", "Petra Voss lives in Ghent now."), ["lives in"]),
+    ],
+)
+def test_newest_wins_for_the_words_before_the_value_when_texts_were_compared(
+    texts: tuple[str, str], names: list[str]
+) -> None:
+    """The rule "texts" finds near pairs before the others do, as in a large namespace; the docs name the first pair."""
+    conflict = Conflict("memories", uid(0), uid(1), "number", "", {"rule": "texts", "doubtful": True})
+    inputs = memories(*({**row, "text": text} for row, text in zip(PATRON, texts, strict=True)))
+    for chosen, sure in (([], False), (["opens at"], False), (names, True)):
+        settings = Settings(operations={"resolve_conflicts": {"newest_wins": chosen}})
+        sides = read_sides(inputs.snapshot, [conflict], settings)
+        decision = decide("evidence_weighted", conflict, sides)
+        assert (decision.sure, decision.winner) == (sure, "b"), chosen
+
+
+def test_newest_wins_decides_the_pair_of_the_docs_by_each_name_that_they_give() -> None:
+    docs = " ".join((Path(__file__).parents[3] / "docs" / "decisions.md").read_text(encoding="utf-8").split())
+    pair = re.search(r'"(The tide gate closes) at 18:00\." and "… closes (at 19:00\.)" are compared', docs)
+    given = re.search(r'whatever rule found the pair: "([^"]+)" or "([^"]+)" for the pair above', docs)
+    assert pair
+    assert given
+    texts = (f"{pair[1]} at 18:00.", f"{pair[1]} {pair[2]}")
+    inputs = memories(*({**row, "text": text} for row, text in zip(PATRON, texts, strict=True)))
+    assert set(decided(resolve_conflicts(inputs)).values()) == {"review"}
+    for name in (*given.groups(), "frames"):
+        named = Settings(operations={"resolve_conflicts": {"newest_wins": [name]}})
+        assert decided(resolve_conflicts(replace(inputs, settings=named))) == {uid(0): "resolve"}, name
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Petra lives in Utrecht with 2 cats.", "Petra lives in Utrecht with 3 cats."),
+        ("The heavy gate closes at 18:00.", "The light gate closes at 18:00."),
+        ("Petra does not live in Utrecht.", "Petra does not live in Ghent."),
+    ],
+)
+def test_newest_wins_only_for_the_relation_whose_value_differs(texts: tuple[str, str]) -> None:
+    conflict = Conflict("memories", uid(0), uid(1), "number", "", {"rule": "texts", "doubtful": True})
+    inputs = memories(*({**row, "text": text} for row, text in zip(PATRON, texts, strict=True)))
+    named = Settings(operations={"resolve_conflicts": {"newest_wins": ["lives in", "live in", "closes at"]}})
+    assert not decide("evidence_weighted", conflict, read_sides(inputs.snapshot, [conflict], named)).sure
+
+
+def test_question_names_its_relation_and_the_setting() -> None:
+    """All names of the relation are evidence, and a note names the setting, unless it decided."""
+    texts = ("The tide gate closes at 18:00.", "The tide gate closes at 19:00.")
+    inputs = memories(*({**row, "text": text} for row, text in zip(PATRON, texts, strict=True)))
+    (item,) = resolve_conflicts(inputs).items
+    shown = why(item)
+    assert (shown.evidence["relation"], shown.evidence["also named"]) == ("closes at", "the tide gate closes at")
+    assert any("“closes at”" in note and "newest_wins" in note for note in shown.notes)
+    named = Settings(operations={"resolve_conflicts": {"newest_wins": ["closes at"]}})
+    (item,) = resolve_conflicts(replace(inputs, settings=named)).items
+    assert item.decision == "resolve"
+    assert not any("newest_wins" in note for note in why(item).notes)
+
+
+def test_decided_change_has_a_sentence_without_doubt() -> None:
+    """That perhaps both are true belongs to questions."""
+    inputs = memories(*PATRON)
+    (asked,) = resolve_conflicts(inputs).items
+    assert "perhaps both are true" in why(asked).sentence
+    assert "perhaps" not in why(asked, status="applied").sentence
+    named = Settings(operations={"resolve_conflicts": {"newest_wins": ["frames"]}})
+    (item,) = resolve_conflicts(replace(inputs, settings=named)).items
+    shown = why(item)
+    assert not any("perhaps" in one for one in (shown.sentence, *shown.notes))
+
+
+def test_ruling_of_a_person_is_the_reason_before_and_after_it_is_applied() -> None:
+    inputs = memories(*PATRON)
+    ruled = remembered(
+        inputs,
+        resolution="invalidated",
+        winner_id=uid(0),
+        loser_id=uid(1),
+        resolved_by="eva",
+        resolved_at=datetime(2026, 2, 3, tzinfo=UTC),
+    )
+    (item,) = resolve_conflicts(ruled).items
+    for status in ("", "approved", "applied", "undone"):
+        assert "because eva ruled so on 2026-02-03" in why(item, status=status).sentence
 
 
 def test_newest_wins_for_other_relations_leaves_a_conflict_to_a_person() -> None:

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 from slowwave.store.connect import Store
+from tests.memories import ago, remember
 from tests.surfaces.cli.conftest import Run
 from tests.toy import toy
 
@@ -54,6 +55,25 @@ def test_show_lists_each_setting_on_a_line_that_set_takes(store: Store, run: Run
     assert run("namespace", "set", "island", *shlex.split("\n".join(own)))[0] == 0
     shown = [json.loads(run("namespace", "show", name, "--json")[1])["settings"] for name in ("harbour", "island")]
     assert shown[0] == shown[1]
+
+
+def test_set_newest_wins_hints_at_a_relation_that_the_latest_plan_lacks(store: Store, run: Run) -> None:
+    """A hint and no error: a later night may find such a pair. Any name of a relation is known, and so is ``frames``."""
+    setting = "operations.resolve_conflicts.newest_wins"
+    texts = {"Oslo": 30, "Bergen": 10}
+    rows = [
+        {"id": t, "kind": "semantic", "current_version_id": f"{t} v", "valid_from": ago(days)}
+        for t, days in texts.items()
+    ]
+    versions = [{"id": f"{t} v", "memory_id": t, "content": f"Mara lives in {t}."} for t in texts]
+    remember(store, "harbour", memories=rows, memory_versions=versions)
+    code, _, err = run("namespace", "set", "harbour", f'{setting}=["lives inn"]')
+    assert (code, "Hint" in err) == (0, False), "there is no plan yet"
+    run("night", "harbour")
+    code, _, err = run("namespace", "set", "harbour", f'{setting}=["lives inn", "frames"]')
+    assert (code, "“lives inn”" in err, "“lives in”" in err, "“frames”" in err) == (0, True, True, False)
+    code, _, err = run("namespace", "set", "harbour", f'{setting}=["LIVES_IN", "mara lives in"]')
+    assert (code, "Hint" in err) == (0, False)
 
 
 def test_set_namespace_to_disabled_ends_its_nights(store: Store, run: Run) -> None:

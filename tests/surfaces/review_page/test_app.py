@@ -292,7 +292,9 @@ def test_group_of_one_form_is_answered_after_its_sample_was_checked(store: Store
     path = f"/plans/{plan.plan_hash}"
     group = next(s for s in plan.items if (form := form_of(s)) and form.is_group)
     asks = "14 statements of the form “the captain of … is” have a later value. Do the later ones hold?"
-    assert asks in plain(browser.get(f"{path}/items/{group.id}").text)
+    question = plain(browser.get(f"{path}/items/{group.id}").text)
+    assert asks in question
+    assert "Both give a value of the relation “the captain of … is”" in question
     shown = browser.get(f"{path}/alike?item={group.id}").text
     assert asks in plain(shown)
     assert "no date says which is later" in plain(shown)
