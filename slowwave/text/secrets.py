@@ -427,9 +427,9 @@ _NUMBERED: Final = re.compile(
 """The words before a number that is not a card's: "the tracking number of the parcel is …", not "For the order use …"."""
 
 _CARD_WORDS: Final = re.compile(
-    r"\b(?:(?:credit|debit|gift|bank)?[ -]?cards?|visa|master ?card|amex|american express|maestro|discover|diners|credit|debit|pay|pays|paid|"
-    r"paying|payments?|charge[ds]?|billed|cvv|cvc|exp(?:ir\w+|\.)|valid (?:thru|until|through)|pin|\w*karten?|carte|tarjeta|cart[ãa]o|carta|(?:be)?zahl\w*|"
-    r"pag[oa]\w*|paiement|payer)\b|\b(?:0[1-9]|1[0-2])/\d\d\b",
+    r"\b(?:(?:credit|debit|gift|bank)?[ -]?cards?|visa|master ?card|amex|american express|maestro|discover|diners|credit|debit|"
+    r"pay|pays|paid|paying|payments?|charge[ds]?|billed|cvv|cvc|exp(?:ir\w+|\.)|valid (?:thru|until|through)|pin|\w*karten?|"
+    r"carte|tarjeta|cart[ãa]o|carta|(?:be)?zahl\w*|pag[oa]\w*|paiement|payer)\b|\b(?:0[1-9]|1[0-2])/\d\d\b",
     re.IGNORECASE,
 )
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])")
