@@ -44,6 +44,11 @@ CORRECTS: Final = re.compile(
 )
 """Matches "Sorry, that was wrong." and "No, "; not "No one is in"."""
 
+_SLIP: Final = re.compile(
+    r"\b(?:wrong|mistake|incorrect|not right|mixed|confused|mis(?:read|heard|typed))\b", re.IGNORECASE
+)
+"""A word that makes a sentence of ``CORRECTS`` one without a statement; "I got an interview." states something."""
+
 LEAST_SHARE: Final = 0.6
 """Share of the weight of a denial's words that an assertion with the same verb has; tuned on 104 pairs written for it and memorybank."""
 
@@ -253,7 +258,8 @@ def read_clauses(text: str) -> Clauses:
     plain = _is_plain(text)
     for sentence in _sentences(text):
         clauses = list(_asserting(sentence)) if len(sentence) <= LONGEST_SENTENCE else [sentence]
-        stating += CORRECTS.fullmatch(sentence) is None and any(len(_WORD.findall(clause)) > 2 for clause in clauses)
+        apologises = CORRECTS.fullmatch(sentence) is not None and _SLIP.search(sentence) is not None
+        stating += not apologises and any(len(_WORD.findall(clause)) > 2 for clause in clauses)
         if len(sentence) > LONGEST_SENTENCE or _UNREAL.search(sentence):
             continue
         for clause in _unconditional(clauses):
