@@ -218,11 +218,17 @@ def _merge(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
     return ItemOutcome(
         (stays,),
         tuple(ends),
-        f"they {SAME.get(mutation.table, 'are one thing')}",
+        _what_joins(item),
         "merges",
         noun="the name " if entities else "",
         name=name if name != stays.text else "",
     )
+
+
+def _what_joins(item: Item) -> str:
+    if item.evidence.get("pattern") == "part of another":
+        return "the longer text states it as well"
+    return f"they {SAME.get(item.mutation.table, 'are one thing')}"
 
 
 def _summary(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:

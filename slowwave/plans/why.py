@@ -285,6 +285,8 @@ def _ends(mutation: Mutation, ended: Sequence[Row]) -> str:
 def _joined(item: Item) -> str:
     """Describe what the rows of a merge have in common."""
     names = " and ".join(f"“{name}”" for name in _names(item))
+    if item.evidence.get("pattern") == "part of another":
+        return f"of {names} one states the other as well"
     return f"{names} {SAME.get(item.mutation.table, 'are one thing')}"
 
 

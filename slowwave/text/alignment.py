@@ -17,7 +17,17 @@ from itertools import groupby, pairwise, product
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from slowwave.text.clauses import ClauseRelation, ClauseSubject, Proposition, Slot, Span, stated_clauses, stem_of, stems
+from slowwave.text.clauses import (
+    CORRECTS,
+    ClauseRelation,
+    ClauseSubject,
+    Proposition,
+    Slot,
+    Span,
+    stated_clauses,
+    stem_of,
+    stems,
+)
 from slowwave.text.date_context import IRREGULAR
 from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion, is_profession
@@ -142,15 +152,6 @@ gone close these days no not don't doesn't isn't aren't
 """),
     )
 )
-_CORRECTS: Final = re.compile(
-    r"^(?:\W*(?:no|actually|correction|sorry|oops|apologies|in fact|wait|my mistake|"
-    r"(?:scratch|forget|ignore|disregard) (?:that|what [^,.:;]{2,40})|(?:that|this|it) (?:was|is) (?:wrong|a mistake|not right|incorrect)|"
-    r"i (?:was wrong|(?:mixed|got|made|confused|misread|misheard|mistyped) [^,.:;]{1,40})|i meant(?: to (?:say|write))?)"
-    r"(?:[,:.!]+|(?=\s*$)))+\s*",
-    re.IGNORECASE,
-)
-"""Matches "Sorry, that was wrong." and "No, "; not "No one is in"."""
-
 _INSTEAD: Final = re.compile(
     r"(?:,|,? and)\s+not (?:in |at |on |to |as |by )?(?P<old>[^,;:!?]{2,40}?)[.!]?$", re.IGNORECASE
 )
@@ -211,7 +212,7 @@ def read_propositions(text: str) -> tuple[Proposition, ...]:
     for sentence, clause in _clauses(text):
         if sentence != last:
             last, ahead = sentence, ""
-        lead = _CORRECTS.match(clause)
+        lead = CORRECTS.match(clause)
         corrects = corrects or lead is not None
         clause = clause[lead.end() :] if lead else clause
         if not clause.strip():

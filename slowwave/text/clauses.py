@@ -35,6 +35,20 @@ LIKES: Final = (
 )
 """Pattern in every text with a liking; also valid in RE2."""
 
+CORRECTS: Final = re.compile(
+    r"^(?:\W*(?:no|actually|correction|sorry|oops|apologies|in fact|wait|my mistake|"
+    r"(?:scratch|forget|ignore|disregard) (?:that|what [^,.:;]{2,40})|(?:that|this|it) (?:was|is) (?:wrong|a mistake|not right|incorrect)|"
+    r"i (?:was wrong|(?:mixed|got|made|confused|misread|misheard|mistyped) [^,.:;]{1,40})|i meant(?: to (?:say|write))?)"
+    r"(?:[,:.!]+|(?=\s*$)))+\s*",
+    re.IGNORECASE,
+)
+"""Matches "Sorry, that was wrong." and "No, "; not "No one is in"."""
+
+_SLIP: Final = re.compile(
+    r"\b(?:wrong|mistake|incorrect|not right|mixed|confused|mis(?:read|heard|typed))\b", re.IGNORECASE
+)
+"""A word that makes a sentence of ``CORRECTS`` one without a statement; "I got an interview." states something."""
+
 LEAST_SHARE: Final = 0.6
 """Share of the weight of a denial's words that an assertion with the same verb has; tuned on 104 pairs written for it and memorybank."""
 
@@ -226,7 +240,7 @@ class Proposition(NamedTuple):
 
 
 class Clauses(NamedTuple):
-    """The clauses of a text by kind, and whether the text states nothing beside one sentence."""
+    """The clauses of a text by kind, and whether the text states nothing next to one sentence; "Sorry, that was wrong." states nothing."""
 
     assertions: tuple[Proposition, ...]
     denials: tuple[Proposition, ...]
@@ -244,7 +258,8 @@ def read_clauses(text: str) -> Clauses:
     plain = _is_plain(text)
     for sentence in _sentences(text):
         clauses = list(_asserting(sentence)) if len(sentence) <= LONGEST_SENTENCE else [sentence]
-        stating += any(len(_WORD.findall(clause)) > 2 for clause in clauses)
+        apologises = CORRECTS.fullmatch(sentence) is not None and _SLIP.search(sentence) is not None
+        stating += not apologises and any(len(_WORD.findall(clause)) > 2 for clause in clauses)
         if len(sentence) > LONGEST_SENTENCE or _UNREAL.search(sentence):
             continue
         for clause in _unconditional(clauses):

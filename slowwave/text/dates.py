@@ -15,6 +15,7 @@ from slowwave.text.date_values import Grain, Value
 from slowwave.text.foreign_dates import find_foreign_dates
 from slowwave.text.lexicon import TERMS, is_word
 from slowwave.text.names import is_given
+from slowwave.text.repetitions import is_repeated_abroad, repetition
 from slowwave.text.sentences import Verbatim
 from slowwave.text.small_talk import has_no_content
 from slowwave.text.words import words_of
@@ -148,6 +149,7 @@ class Rewrite(NamedTuple):
     - ``about`` marks an inexact phrase ("a few days ago").
     - ``part`` is the part of the day that it names, else empty.
     - ``kind`` is the name of the rule.
+    - ``doubtful`` marks a phrase that is perhaps said of many days (``slowwave.text.repetitions``).
     """
 
     phrase: str
@@ -158,20 +160,26 @@ class Rewrite(NamedTuple):
     about: bool = False
     part: str = ""
     kind: str = ""
+    doubtful: bool = False
 
     @property
     def pattern(self) -> str:
         """Return the pattern that policies can decide on (``slowwave.plans.items``).
 
-        It depends on whether the phrase itself shows in which direction its date lies, and on its language.
+        It depends on whether the phrase itself shows in which direction its date lies, on its language, and on words of repetition.
         """
         if self.kind == OTHER_LANGUAGE:
             return OTHER_LANGUAGE
+        if self.doubtful:
+            return PERHAPS_REPEATED
         return "nearest date" if self.kind not in _COUNTED or _NEAREST.match(self.phrase) else "counted from the day"
 
 
 OTHER_LANGUAGE: Final = "other language"
 """Kind and pattern of the phrases of ``slowwave.text.foreign_dates``."""
+
+PERHAPS_REPEATED: Final = "perhaps repeated"
+"""Pattern of the phrases that are perhaps said of many days: "She often wears the coat that she bought last week"."""
 
 
 class AbsoluteText(NamedTuple):
@@ -196,7 +204,8 @@ def absolutize(
     - ``language`` is its code (``slowwave.text.languages``) if it is not English.
     - Without ``idle``, dates that are of no use are left alone.
     - Without ``nearest``, only phrases that show themselves in which direction their date lies ("yesterday", "next month") are
-      written, and not those that depend on the verb ("on Friday", "in June"); no question is asked about the latter.
+      written, and not those that depend on the verb ("on Friday", "in June") or are perhaps said of many days; no question is asked
+      about the latter.
     - An anchor with an offset is converted to ``zone`` (IANA name), if it is given; a naive anchor is already local time.
     - ``beside`` puts the value in brackets after the phrase, ``replace`` puts it in place of the phrase.
 
@@ -217,7 +226,7 @@ def absolutize(
 
 def _written_out(text: str, today: date, *, idle: bool, nearest: bool, language: str) -> list[Rewrite]:
     found = [r for r in looked_at(text, today, idle=idle, language=language) if isinstance(r, Rewrite)]
-    return found if nearest else [r for r in found if r.pattern != "nearest date"]
+    return found if nearest else [r for r in found if r.pattern not in ("nearest date", PERHAPS_REPEATED)]
 
 
 def local_day(anchor: datetime, zone: str | None = None) -> date:
@@ -261,9 +270,11 @@ def looked_at(text: str, today: date, *, idle: bool = True, language: str = "") 
 def _in_other_language(text: str, today: date, language: str) -> Iterator[Rewrite | UnresolvedPhrase]:
     verbatim = Verbatim.from_text(text)
     for start, end, value in find_foreign_dates(text, language, today):
-        sentence = _FOREIGN_ENDS.split(text[max(0, start - _REACH) : start])[-1]
-        sentence += _FOREIGN_ENDS.split(text[start : end + _REACH], maxsplit=1)[0]
+        before = _FOREIGN_ENDS.split(text[max(0, start - _REACH) : start])[-1]
+        sentence = before + _FOREIGN_ENDS.split(text[start : end + _REACH], maxsplit=1)[0]
         reason = "verbatim" if verbatim.touches(start, end) else "dated" if _FOREIGN_DATE.search(sentence) else ""
+        if not reason and is_repeated_abroad(sentence, len(before), language):
+            reason = "repeated"
         if reason:
             yield UnresolvedPhrase(text[start:end], start, end, reason, OTHER_LANGUAGE)
         else:
@@ -332,10 +343,20 @@ class _Reading:
         value: Value | None = None
         if today and not reason:
             value = rule.resolve(match, PhraseContext(text, start, end, today, tense))
-        if value is None:
-            return UnresolvedPhrase(text[start:end], start, end, reason or "unclear", rule.name)
-        about = value.about
-        return Rewrite(text[start:end], start, end, value.iso, value.grain, about, value.part, rule.name)
+        repeated = repetition(text, start, end, self.cues) if value else ""
+        if value is None or repeated == "repeated":
+            return UnresolvedPhrase(text[start:end], start, end, reason or repeated or "unclear", rule.name)
+        return Rewrite(
+            text[start:end],
+            start,
+            end,
+            value.iso,
+            value.grain,
+            value.about,
+            value.part,
+            rule.name,
+            repeated == "doubtful",
+        )
 
     def _sentence(self, start: int, end: int) -> tuple[str, str]:
         """Return the parts of the sentence before and after a span."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -177,7 +178,7 @@ _FIGURE: Final = re.compile(  # most positions are rejected after one letter
 #
 # Examples: "C++" and "C#", "a - b" and "a + b", "foo!" and "foo?", ".NET" and "NET", "*args" and "**args", "/etc/hosts" and "etc/hosts".
 # Commas, quotes, brackets, full stops and hyphens count as plain punctuation. So do Markdown emphasis and the signs that open a mention or
-# a list.
+# a list. Symbols such as emoji and the signs of currencies carry meaning wherever they are: "Deploy: 👍" and "Deploy: 👎".
 
 _LONGEST: Final = 4_000
 
@@ -195,16 +196,18 @@ def may_have_signs(text: str) -> bool:
 
     This is a cheap check before the comparison.
     """
-    return _SIGN.search(text) is not None
+    return _SIGN.search(text) is not None or bool(_symbols(text))
 
 
 def other_signs(a: str, b: str) -> SignDifference | None:
     """Find the first place between the same two words where two texts have different signs, or a different identifier.
 
-    Return None if they mean the same. Swapping the texts only swaps the sides of the result. Time: linear in the first 4,000 characters,
-    negligible for texts without signs.
+    Return None if they mean the same. Symbols are compared in their order. Swapping the texts only swaps the sides of the result. Time:
+    linear in the first 4,000 characters, negligible for texts without signs.
     """
-    if not (may_have_signs(a) or may_have_signs(b)):
+    if (symbol := _other_symbols(_symbols(a), _symbols(b))) is not None:
+        return symbol
+    if not (_SIGN.search(a) or _SIGN.search(b)):
         return None
     one, two = _places(a), _places(b)
     found: SignDifference | None = None
@@ -215,6 +218,37 @@ def other_signs(a: str, b: str) -> SignDifference | None:
                 return sign
             found = found or sign
     return found or _identifiers(a, b)
+
+
+@lru_cache(_READ)
+def _symbols(text: str) -> tuple[tuple[str, int], ...]:
+    """Return the symbols of a text in order, each with the number of words before it; -1 at the start and at the end of the text."""
+    if text.isascii():
+        return ()
+    found: list[tuple[str, int]] = []
+    words = 0
+    for match in _WORD_OR_SIGN.finditer(_LIST.sub("", text[:_LONGEST])):
+        if match.lastgroup == "word":
+            words += 1
+        elif _is_symbol(match[0]):
+            found.append((match[0], words))
+    return tuple((symbol, -1 if place in (0, words) else place) for symbol, place in found)
+
+
+def _is_symbol(char: str) -> bool:
+    return char not in _NO_SYMBOLS and unicodedata.category(char) in ("So", "Sc")
+
+
+def _other_symbols(one: Sequence[tuple[str, int]], two: Sequence[tuple[str, int]]) -> SignDifference | None:
+    if one == two:
+        return None
+    mine, theirs = ("".join(symbol for symbol, _ in found) for found in (one, two))
+    return SignDifference(mine, theirs, "conflict" if mine and theirs and mine != theirs else "one_sided")
+
+
+def symbols(text: str) -> str:
+    """Return the symbols of a text that carry meaning, such as emoji, in order."""
+    return "".join(symbol for symbol, _ in _symbols(text))
 
 
 class _Gap(NamedTuple):
@@ -233,6 +267,8 @@ class _Gap(NamedTuple):
 def _places(text: str) -> dict[tuple[str, str], set[_Gap]]:
     """Map (word, next word) to the gaps between them; the ends of the text count as empty words."""
     text = _EMPHASIS.sub(r"\2", _LIST.sub("", fold(text[:_LONGEST])))
+    if not text.isascii():
+        text = "".join(char for char in text if not _is_symbol(char))
     found: dict[tuple[str, str], set[_Gap]] = {}
     left, at = "", 0
     for match in _WORD.finditer(text):
@@ -290,7 +326,11 @@ _BEFORE: Final = re.compile(r"\.{1,2}|\.{0,2}[/\\]|[^\w\s.,;:'’‘…·•¿¡
 _EMPHASIS: Final = re.compile(
     r"(?<![\w*_~])(\*{1,3}|_{1,3}|~~)(?=[\w\"'(`])([^*_~\n]{1,200}?)(?<=[\w.!?)\"'`])\1(?![\w*_~])"
 )
-_LIST: Final = re.compile(r"^[ \t]*(?:[-*+>]|#{1,6})[ \t]+", re.MULTILINE)
+_LIST: Final = re.compile(r"^[ \t]*(?:[-*+>•‣●◦▪▫■▶►➤➢]|#{1,6})[ \t]+", re.MULTILINE)
+_WORD_OR_SIGN: Final = re.compile(r"(?P<word>\w+(?:['’]\w+)*)|[^\w\s]")
+_NO_SYMBOLS: Final = frozenset("$€£°™®©℠")
+"""Symbols that may be left out or that a word replaces ("5 €" is "5 EUR")."""
+
 _COMPARED: Final = frozenset(("<", ">", "<=", ">=", "=", "==", "!=", "~", "≈", "≠", "≤", "≥"))
 _DASHES: Final = frozenset(("", "-", "--", "---"))
 _JOINED: Final = _DASHES | frozenset("/&|@#°")
@@ -302,7 +342,7 @@ _OPENING: Final = frozenset(("", "-", "@", "#", "$", "+", "€", "£", "&", "~")
 """Signs that may be left out: between letters, after a word, between words, before a word."""
 
 _SIGN: Final = re.compile(
-    r"[+*/\\<>=~^|&%!?@#$\u2190-\u22ff]|(?<![\w.])\.{1,2}[\w/]|(?:^|\s)--?\w|\s-\s|_|::|[a-z][A-Z]|\w\.\w"
+    r"[+*/\\<>=~^|&%!?@#$\u00ac\u00b1\u00d7\u00f7\u2190-\u22ff]|(?<![\w.])\.{1,2}[\w/]|(?:^|\s)--?\w|\s-\s|_|::|[a-z][A-Z]|\w\.\w"
 )
 _CODE: Final = re.compile(
     r"\b[a-z]+(?:[A-Z][a-z0-9]*)+\b|\b\w+(?:_\w+)+\b|\b\w+(?:::\w+)+|\b\w+(?=\(\))|\b[a-z]\w*(?:\.[a-z]\w+)+\b|(?<![\w/])(?:~|\.{1,2})?/\w[\w./-]*\w"

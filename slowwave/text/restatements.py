@@ -20,6 +20,7 @@ from typing import Final, Literal, NamedTuple
 
 from slowwave.text.clauses import stem_of
 from slowwave.text.exclusions import bases, irregular_base
+from slowwave.text.forms import symbols
 from slowwave.text.sentences import sentences
 from slowwave.text.subjects import is_open
 from slowwave.text.tokens import fold, tokenise
@@ -94,13 +95,14 @@ def restated(one: str, two: str) -> Restated | None:
         return None
     longer = int((len(two), two) > (len(one), one))
     if (
-        _is_plain(one)
+        symbols(one) == symbols(two)
+        and _is_plain(one)
         and _is_plain(two)
         and (not _forms(a).isdisjoint(_forms(b)) or _is_turned(a, b) or _is_turned(b, a) or _is_moved(a, b))
     ):
         return Restated("other wording", longer)
     part, whole = (one, two) if longer else (two, one)
-    if not _is_plain(part) or _IDEOGRAPH.search(part):
+    if not set(symbols(part)) <= set(symbols(whole)) or not _is_plain(part) or _IDEOGRAPH.search(part):
         return None
     forms = _forms(_words(part))
     found = any(not forms.isdisjoint(_forms(words)) for words in parts(whole))

@@ -410,6 +410,28 @@ _CARD = re.compile(
     r"(?<![\w.\-/=#:])(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6(?:011|5\d{2}|4[4-9]\d)|35\d{2})"
     r"(?P<c>[ \-]?)\d{4}(?P=c)\d{4}(?P=c)\d{4}|3[47]\d{2}(?P<a>[ \-]?)\d{6}(?P=a)\d{5})(?![\w\-]|\.\d)"
 )
+_NEAR_CARD: Final = 120  # characters
+_NUMBERED: Final = re.compile(
+    r"\b(?:(?:order|tracking|invoice|ticket|customer|client|parcel|package|shipment|shipping|consignment|delivery|waybill|serial|reference|ref|"
+    r"booking|reservation|confirmation|case|claim|contract|policy|member(?:ship)?|patient|employee|student|user|device|imei|part|item|article|"
+    r"product|sku|barcode|ean|transaction|request|session|job|batch|record|document|file|incident|issue|message|post|tweet|meter|po|rma)s?"
+    r"(?:['’]s)?(?:[ _-]?(?:number|no|nr|num|id|identifier|code|ref(?:erence)?)s?\b\.?)?"
+    r"|(?:bestell|sendungs|rechnungs|kunden|auftrags|vorgangs|serien|referenz|paket|ticket|liefer)nummer|(?:sendungs|paket|kunden)-?id"
+    r"|(?:numéro|número|numero|n[°º]) (?:de |di |d['’])?(?:commande|suivi|facture|client|série|colis|pedido|seguimiento|factura|"
+    r"cliente|serie|envío|ordine|spedizione|fattura|rastreio|fatura|encomenda))"
+    r"(?: (?:for|of|from|to) (?:[\w'’-]+ ){1,4}?)?[\s:#=(\"'`]{0,4}"
+    r"(?:(?:is|was|are|ist|lautet|est|es|è|é|has|with|the|number|no\.?|id)[\s:#=(\"'`]{1,4}){0,3}"
+    r"(?:[\d -]{12,23}(?:, | and | or )){0,4}$",
+    re.IGNORECASE,
+)
+"""The words before a number that is not a card's: "the tracking number of the parcel is …", not "For the order use …"."""
+
+_CARD_WORDS: Final = re.compile(
+    r"\b(?:(?:credit|debit|gift|bank)?[ -]?cards?|visa|master ?card|amex|american express|maestro|discover|diners|credit|debit|"
+    r"pay|pays|paid|paying|payments?|charge[ds]?|billed|cvv|cvc|exp(?:ir\w+|\.)|valid (?:thru|until|through)|pin|\w*karten?|"
+    r"carte|tarjeta|cart[ãa]o|carta|(?:be)?zahl\w*|pag[oa]\w*|paiement|payer)\b|\b(?:0[1-9]|1[0-2])/\d\d\b",
+    re.IGNORECASE,
+)
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])")
 _IBAN_LENGTHS: Final = (  # country code and length in characters
     "AT20 BE16 BG22 CH21 CY28 CZ24 DE22 DK18 EE20 ES24 FI18 FR27 GB22 GR27 HR21 HU28 IE22 IT27 LI21 LT20 LU20 LV21 MT31 NL18 "
@@ -657,7 +679,16 @@ def _cards(text: str) -> Iterator[Detection]:
     for match in _CARD.finditer(text):
         number = re.sub(r"\D", "", match[0])
         if number not in _TEST_CARDS and number[:5] != "40000" and len(set(number)) > 4 and _luhn(number):
-            yield Detection(match.start(), match.end(), "secret", "card number", "medium")
+            # One number in ten has the check digit by chance, so a number that its text calls by another name proves nothing.
+            rule = "possible card number" if _has_other_name(text, match.start(), match.end()) else "card number"
+            yield Detection(match.start(), match.end(), "secret", rule, "medium")
+
+
+def _has_other_name(text: str, start: int, end: int) -> bool:
+    """Return whether a text calls a number an order, tracking, customer or serial number and the like, and mentions no card nearby."""
+    if _CARD_WORDS.search(text[max(0, start - _NEAR_CARD) : start]) or _CARD_WORDS.search(text[end : end + _NEAR_CARD]):
+        return False
+    return _NUMBERED.search(text, max(0, start - _NEAR_CARD), start) is not None
 
 
 def _luhn(number: str) -> bool:

@@ -225,6 +225,13 @@ def test_a_merge_of_memories_is_told_by_their_texts() -> None:
     (mutation,) = merge_memories(make_snapshot(memories=rows), [Alike(uid("x"), (uid("y"),))])
     account = why(Item("dedupe_memories", "merge", mutation, {"names": ["It stopped.", "It had stopped."]}))
     assert account.sentence.startswith("“It had stopped.” is merged into “It stopped.” because they state the same. ")
+    part = Item(
+        "dedupe_memories",
+        "merge",
+        mutation,
+        {"names": ["It stopped and fell.", "It fell."], "pattern": "part of another"},
+    )
+    assert " because the longer text states it as well. " in why(part).sentence
     lines = {line[""]: (line["stays"], line["is merged into it"]) for line in account.side_by_side()}
     assert lines["text"] == ("It stopped.", "It had stopped.")
     assert lines["subject"] == ("Crane", "Crane")

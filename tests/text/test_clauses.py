@@ -159,5 +159,8 @@ def test_wishes_conditions_other_persons_and_vague_objects_are_no_attitudes(text
 def test_a_text_is_single_if_it_states_one_sentence_beside_questions() -> None:
     assert read_clauses("I like tea. Which one is mild?").is_single
     assert read_clauses("I fixed the gate, can you order bolts?").is_single
+    assert read_clauses("Sorry, that was wrong. My dentist is Dr. Falkner.").is_single
     assert not read_clauses("I like tea. The harbour is closed.").is_single
+    assert not read_clauses("I got an interview. My dentist is Dr. Falkner.").is_single
+    assert not read_clauses("Sorry, the key was wrong. My dentist is Dr. Falkner.").is_single
     assert not read_clauses("I like tea.\n```\nprint(1)\n```").is_single

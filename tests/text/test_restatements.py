@@ -28,6 +28,7 @@ SAME = [
 ]
 
 OTHER = [
+    ("Nadia reviews all contracts 👍", "All contracts are reviewed by Nadia 👎"),
     ("I live in Bergen.", "I live in Bergen. Just kidding!"),
     ("Anna's office is in Porto.", "The office of Anna is in Lisbon."),
     ("Anna's office is in Porto.", "The office of Ann is in Porto."),
@@ -75,6 +76,7 @@ PARTS = [
 ]
 
 NO_PARTS = [
+    ("Petra likes hiking 👎", "Petra likes hiking and sea kayaking 👍"),
     ("Anna likes tea.", "Anna likes tea and coffee if they are hot."),
     ("Anna likes tea.", "Anna does not like tea and coffee."),
     ("Anna likes tea.", "Anna no longer likes tea and coffee."),

@@ -64,6 +64,26 @@ NEVER = [
     ("The valve was open at noon.", "The valve was closed at noon."),
     ("Anna has lived in Oslo with a dog since winter.", "Erik has lived in Oslo with a dog since winter."),
     ("The report is late.", "Lunch was good."),
+    ("Deploy of Quill: 👍", "Deploy of Quill: 👎"),
+    ("Anna's vote on the merger: ✅", "Anna's vote on the merger: ❌"),
+    ("Rating of the inn: ★★★★★", "Rating of the inn: ★★"),
+    ("The fee of the inn is ₹500", "The fee of the inn is ¥500"),
+    ("The scale reads 4 × 2 grams", "The scale reads 4 ÷ 2 grams"),
+]
+
+SYMBOLS_OF_ONE = [
+    ("The build of Quill is green ✅", "The build of Quill is green"),
+    ("Ann 👍 and Ben vote", "Ann and Ben 👍 vote"),
+]
+
+DECORATIONS = [
+    ("The build of Quill is green!", "The build of Quill is green…"),
+    ("• The build of Quill is green", "The build of Quill is green."),
+    ("● The build of Quill is green", "- The build of Quill is green"),
+    ("🎉 The gate is painted", "The gate is painted! 🎉"),
+    ("Anna likes tea ❤️", "Anna likes tea ❤"),
+    ("Thumb of Ann 👍🏽 up", "Thumb of Ann 👍 up"),
+    ("Quill™ is a tool", "Quill is a tool"),
 ]
 
 
@@ -75,6 +95,16 @@ def test_what_says_the_same_in_another_form_is_the_same(one: str, other: str) ->
 @pytest.mark.parametrize(("one", "other"), DOUBTFUL)
 def test_a_word_more_or_elsewhere_is_doubtful(one: str, other: str) -> None:
     assert sameness(one, other).decision == "doubtful"
+
+
+@pytest.mark.parametrize(("one", "other"), SYMBOLS_OF_ONE)
+def test_symbol_of_one_text_or_elsewhere_is_doubtful(one: str, other: str) -> None:
+    assert sameness(one, other).decision == "doubtful"
+
+
+@pytest.mark.parametrize(("one", "other"), DECORATIONS)
+def test_decorations_tell_nothing_apart(one: str, other: str) -> None:
+    assert sameness(one, other).decision == "same"
 
 
 @pytest.mark.parametrize(("one", "other"), CODE)

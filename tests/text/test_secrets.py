@@ -60,6 +60,42 @@ def test_card_numbers_and_accounts_need_their_check_digits() -> None:
     assert secrets("tweet 1592038475610293847, invoice 4111111111111111") == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Order number {} was shipped.",
+        "Tracking id {} is out for delivery.",
+        "The tracking number of the parcel to Anna is {}.",
+        "Invoice: {}",
+        "My customer no. {} is on the letter.",
+        "The serial number is {}",
+        "Orders 5425233430109903 and {} are late.",
+        "Die Sendungsnummer ist {}.",
+        "Numéro de commande : {}",
+    ],
+)
+def test_card_number_that_has_another_name_proves_nothing(text: str) -> None:
+    number = "".join(("4539", "1488", "0343", "6467"))
+    assert {f.rule for f in secrets(text.format(number))} == {"possible card number"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The number is {}.",
+        "For the order use {}.",
+        "Order: card {}",
+        "Order number 12 is paid with {}.",
+        "Customer {}, CVV 123",
+        "Invoice {} expires 04/29",
+        "My order arrived. {} is the new one.",
+    ],
+)
+def test_card_number_next_to_words_of_payment_keeps_its_proof(text: str) -> None:
+    number = "".join(("4539", "1488", "0343", "6467"))
+    assert "card number" in {f.rule for f in secrets(text.format(number))}
+
+
 def test_a_private_key_goes_as_a_whole() -> None:
     """Half a key is a key to whoever has the other half."""
     text = f"a -----BEGIN PRIV{'ATE'} KEY-----\n{Maker(2).some(900)}\n-----END PRIV{'ATE'} KEY----- b"

@@ -65,6 +65,14 @@ def test_no_policy_decides_an_alignment(policy: str, importance: float) -> None:
     assert not decide(policy, conflict, read_sides(snapshot, [conflict], limit)).sure
 
 
+def test_correction_with_an_apology_is_a_conflict_and_no_note() -> None:
+    """ "Sorry, that was wrong." states nothing that would be lost."""
+    snapshot = world(turn("My dentist is Dr. Falk."), turn("Sorry, that was wrong. My dentist is Dr. Falkner.", 3))
+    (conflict,) = find_conflicts(snapshot, Settings()).conflicts
+    assert conflict.doubtful
+    assert not ended_statements(snapshot)
+
+
 def test_a_longer_memory_is_marked_instead_of_lost() -> None:
     """What else it states still holds."""
     snapshot = world(turn("My landlord is Ida Holm. I sing in the choir."), turn(TURN, 3))

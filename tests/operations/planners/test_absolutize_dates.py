@@ -219,3 +219,13 @@ def test_a_rewording_rests_on_the_day_and_the_zone() -> None:
     """A memory whose start or zone was put right since the plan does not get the wrong date."""
     (item,) = absolutize_dates(make_inputs(namespace(memory("a", "I met Mara yesterday.")))).items
     assert {"attributes", "kind", "pinned", "state", "valid_from"} <= {c.column for c, _ in item.mutation.seen()}
+
+
+def test_habit_has_no_item_and_perhaps_a_habit_is_a_question() -> None:
+    snapshot = namespace(
+        memory("a", "We always plan the menu for tomorrow."),
+        memory("b", "She often wears the coat that she bought last week."),
+        memory("c", "He called every day last week."),
+    )
+    proposal = absolutize_dates(make_inputs(snapshot))
+    assert {i.sources[0]: str(i.decision) for i in proposal.items} == {uid("b"): "review", uid("c"): "reword"}

@@ -112,10 +112,11 @@ def test_quarantine_without_proof_asks_and_says_why(policy: str) -> None:
         "hidden": f"Lovely{TAGS} weather",
         "key": f"-----BEGIN {'OPENSSH PRIVATE'} KEY-----\n{Maker(3).some(64)}\n-----END {'OPENSSH PRIVATE'} KEY-----",
         "card": "The card of the yard is 4539 1488 0343 6467.",
+        "parcel": "Tracking id 4539148803436467 is out for delivery.",
     }
     proposal = propose(world(told, policy))
     asked = {name for name, decision in decisions(proposal).items() if decision == "review"}
-    assert asked == {"stated", "rule", "order"}
+    assert asked == {"stated", "rule", "order", "parcel"}
     assert all("reason" in i.evidence for i in proposal.items if i.decision == "review")
     assert not [i for i in proposal.items if i.decision != "review" and "reason" in i.evidence]
 
