@@ -17,7 +17,7 @@ import typer
 
 from slowwave.errors import DreamDisabledError, Refused, SlowwaveError
 from slowwave.plans.commands import APPROVER, argument, undecided
-from slowwave.plans.states import latest_plan
+from slowwave.plans.states import latest_plan, waiting_plans
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.plans import show_missing_vectors, suggest_decision
@@ -529,7 +529,16 @@ def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
         say(f"Policies rejected {counted(one.rejected, 'question')} of this plan.")
     with store.connect("reader") as connection:
         shown = latest_plan(connection, one.namespace) if one.state == "empty" and one.carried_items else None
-        suggest_decision(undecided(connection, shown or one.plan.plan_hash), brief=not verbose)
+        decided = shown or one.plan.plan_hash
+        suggest_decision(undecided(connection, decided), brief=not verbose)
+        others = [
+            undecided(connection, hash_) for hash_ in waiting_plans(connection, one.namespace) if hash_ != decided
+        ]
+    if asking := [other for other in others if other and other.reviews]:
+        more = counted(sum(other.reviews for other in asking), "more question is", "more questions are")
+        suggest(
+            f"{more} pending in {counted(len(asking), 'other plan')}", *(a.answer(program()) for a in asking[:FINDINGS])
+        )
 
 
 def _show_unplanned(one: Night, store: Store, *, most: int | None) -> None:
