@@ -564,7 +564,9 @@ def make_plan(
     plan, probes = prove(header, made_of.lowered.items, inputs, proposals, scope=scope, ops=ops, kept=context.kept)
     if now:
         plan = unless_decided(store, plan, snapshot.snapshot_id)
-    carried = pending_review(store, snapshot.namespace_id) & {i.id for i in plan.items}
+    planned = {i.id for i in plan.items}
+    carried = pending_review(store, snapshot.namespace_id) & planned
+    repeated = pending_review(store, snapshot.namespace_id, decided=True) & planned
     recorded = write_plan(
         store,
         plan,
@@ -606,6 +608,7 @@ def make_plan(
         rejected=len(decided.rejected),
         settled=decided.items(),
         lapsed=len(recorded.lapsed - decided.items()),
+        repeated=len(repeated),
     )
 
 

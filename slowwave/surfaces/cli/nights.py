@@ -97,8 +97,8 @@ class NightTotals:
         self.looked += 1
         self.removed += bool(one.removed_store)
         self.unchanged += bool(one.skipped) and not one.removed_store
-        self.new += one.new_items
-        self.carried += one.carried_items
+        self.new += one.new_items - one.repeated
+        self.carried += one.carried_items + one.repeated
         self.findings.update({name: r.finding_count for name, r in one.reports.items() if r.finding_count})
         if one.plan is None or not one.plan.items:
             proposals, why = one.held_back
@@ -518,9 +518,12 @@ def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
         return
     short = one.plan.plan_hash[:12]
     late = f", {len(one.plan.deferred):,} held back for a later night" if one.plan.deferred else ""
-    before = f", {one.carried_items:,} pending from before" if one.carried_items else ""
+    known = one.carried_items + one.repeated
+    before = f", {known:,} pending from before" if known else ""
     passed = "; its probes passed" if one.plan.items and one.probes and not one.probes.needs_force else ""
-    say(f"Plan {short} is {one.state.replace('_', ' ')}: {counted(one.new_items, 'new item')}{before}{late}{passed}.")
+    say(
+        f"Plan {short} is {one.state.replace('_', ' ')}: {counted(one.new_items - one.repeated, 'new item')}{before}{late}{passed}."
+    )
     if one.state in ("approved", "partly_approved"):
         suggest("A policy approved some of its items. Apply them", f"{program()} apply {argument(one.namespace)}")
     if one.lapsed:
