@@ -51,7 +51,7 @@ from slowwave.operations import (
     weekly,
 )
 from slowwave.operations.options import CommunitySummariesOptions
-from slowwave.operations.rejections import REJECTED
+from slowwave.operations.rejections import MERGING, REJECTED, rejected_merges
 from slowwave.operations.setting_names import Config, check_settings, with_config
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.items import Item
@@ -186,6 +186,10 @@ def filtered(
     readable = _readable(snapshot, considered)
     items = not_rejected(snapshot, readable)
     rejected = Counter(i.operation for i in readable) - Counter(i.operation for i in items)
+    subjects = {(i.operation, i.subject()) for i in readable if i.operation in MERGING}
+    for operation in MERGING.keys() & proposals.keys():
+        merges = rejected_merges(snapshot, operation, MERGING[operation])
+        rejected[operation] += sum((operation, subject) not in subjects for subject in merges)
     inside = within(scope, snapshot, items)
     lowered = lower_items(store, snapshot.namespace_id, inside, context.not_reworded)
     return FilteredProposals(
