@@ -314,11 +314,11 @@ def _renamed(stored: StoredItem) -> tuple[dict[str, object], Callable[[Inputs], 
 
 
 def edit(store: Store, namespace: str, plan_hash: str, item: str, *, text: str, by: str) -> Amended:
-    """Replace the proposed text of an item: the edited item becomes a new plan, and a draft of ``by`` rejects the old one.
+    """Replace the proposed text of an item: the edited item becomes a new plan, with a draft by ``by`` that approves it.
 
-    The evidence of the new item lists the words that no source contains. Only items that give a memory a new version can be edited.
-    Raises ``Refused`` for a text that screening rejects, that is empty, too long or the proposed one, and if the memory has changed
-    since.
+    A draft by ``by`` rejects the item as it was sealed. The evidence of the new item lists the words that no source contains. Only items
+    that give a memory a new version can be edited. Raises ``Refused`` for a text that screening rejects, that is empty, too long or the
+    proposed one, and if the memory has changed since.
     """
     plan, stored = _waiting(store, namespace, plan_hash, item, by)
     of, wording = stored.item, text.replace("\r\n", "\n").strip()
@@ -348,7 +348,9 @@ def edit(store: Store, namespace: str, plan_hash: str, item: str, *, text: str, 
         return made
 
     amended = _Amendment(replace(of, decision=Decision.REVIEW), evidence, proposed)
-    return _sealed(store, plan, stored, amended, f"Superseded by the words of {by}.", by)
+    made = _sealed(store, plan, stored, amended, f"Superseded by the words of {by}.", by)
+    save_drafts(store, namespace, made.plan_hash, [NewDraft(made.item, "yes")], reviewer=by)
+    return made
 
 
 @dataclass(frozen=True, slots=True)

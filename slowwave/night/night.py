@@ -51,7 +51,7 @@ from slowwave.operations import (
     weekly,
 )
 from slowwave.operations.options import CommunitySummariesOptions
-from slowwave.operations.rejections import REJECTED
+from slowwave.operations.rejections import MERGING, REJECTED, rejected_merges
 from slowwave.operations.setting_names import Config, check_settings, with_config
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.items import Item
@@ -186,6 +186,10 @@ def filtered(
     readable = _readable(snapshot, considered)
     items = not_rejected(snapshot, readable)
     rejected = Counter(i.operation for i in readable) - Counter(i.operation for i in items)
+    subjects = {(i.operation, i.subject()) for i in readable if i.operation in MERGING}
+    for operation in MERGING.keys() & proposals.keys():
+        merges = rejected_merges(snapshot, operation, MERGING[operation])
+        rejected[operation] += sum((operation, subject) not in subjects for subject in merges)
     inside = within(scope, snapshot, items)
     lowered = lower_items(store, snapshot.namespace_id, inside, context.not_reworded)
     return FilteredProposals(
@@ -564,7 +568,9 @@ def make_plan(
     plan, probes = prove(header, made_of.lowered.items, inputs, proposals, scope=scope, ops=ops, kept=context.kept)
     if now:
         plan = unless_decided(store, plan, snapshot.snapshot_id)
-    carried = pending_review(store, snapshot.namespace_id) & {i.id for i in plan.items}
+    planned = {i.id for i in plan.items}
+    carried = pending_review(store, snapshot.namespace_id) & planned
+    repeated = pending_review(store, snapshot.namespace_id, decided=True) & planned
     recorded = write_plan(
         store,
         plan,
@@ -606,6 +612,7 @@ def make_plan(
         rejected=len(decided.rejected),
         settled=decided.items(),
         lapsed=len(recorded.lapsed - decided.items()),
+        repeated=len(repeated),
     )
 
 

@@ -67,6 +67,7 @@ class Night:
     """The result of a night.
 
     - ``new_items`` is 0 if there is nothing to decide; ``why_nothing`` then has the sentences that state why.
+    - ``repeated`` is the number of new items that an earlier plan has as well, pending: decided items, which each plan has anew.
     - ``skipped`` states why there was no night, and ``removed_store`` names the disconnected store if that is the reason.
     - ``held_back`` is the number of proposals that cannot enter a plan, and the reason; ``unplanned`` are these proposals.
     - ``rejected`` is the number of questions that accepted policies rejected.
@@ -86,6 +87,7 @@ class Night:
     probes: Probes | None = None
     new_items: int = 0
     carried_items: int = 0
+    repeated: int = field(default=0, kw_only=True)
     skipped: str = ""
     removed_store: str = ""
     why_nothing: tuple[str, ...] = ()

@@ -54,8 +54,7 @@ SELECT n.slug AS namespace, n.read_only, n.settings,
   f.held_back, coalesce(f.why, '') AS why_not_planned, f.secrets,
   coalesce(p.plan_hash, '') AS plan_hash, coalesce(p.state, '') AS state, p.recorded_at, p.expires_at,
   coalesce(night.item_counts(p.plan_hash), '{{}}') AS counts,
-  CASE WHEN p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() THEN i.decided ELSE 0 END AS to_approve,
-  CASE WHEN p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() THEN i.asked ELSE 0 END AS questions,
+  i.decided AS to_approve, i.asked AS questions,
   i.operations, coalesce(p.summary -> 'needs_force', '[]') AS failed,
   (SELECT count(*) FROM night.open_approvals a WHERE a.namespace_id = n.id) AS approvals,
   (SELECT count(*) FROM night.half_signed_approvals a WHERE a.namespace_id = n.id) AS half_signed,
@@ -76,8 +75,9 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
   SELECT sum(s.pending) FILTER (WHERE s.decision <> 'review') AS decided, sum(s.pending) FILTER (WHERE s.decision = 'review') AS asked,
     coalesce(jsonb_object_agg(s.operation || ' ' || s.decision, s.pending) FILTER (WHERE s.pending > 0), '{{}}') AS operations
-  FROM (SELECT operation, decision, count(*) FILTER (WHERE status = 'pending') AS pending FROM night.plan_items
-    WHERE plan_hash = p.plan_hash GROUP BY operation, decision) s) i ON true
+  FROM (SELECT w.operation, w.decision, count(*) AS pending FROM night.plans o JOIN night.plan_items w USING (plan_hash)
+    WHERE o.namespace_id = n.id AND o.state IN ('awaiting_approval', 'approved') AND o.expires_at > now() AND w.status = 'pending'
+    GROUP BY w.operation, w.decision) s) i ON true
 LEFT JOIN LATERAL (
   SELECT e.summary -> 'held_back' AS held_back, coalesce(e.summary ->> 'why_held_back',
       'redact_or_quarantine: ' || (e.summary #>> '{{left_out,redact_or_quarantine}}')) AS why,
@@ -107,9 +107,9 @@ class NamespaceStatus:
     """The status of a namespace.
 
     ``plan_hash`` is its latest plan that needed a decision, ``state`` the present state of that plan, empty if there is none.
-    ``to_approve`` and ``questions`` count its items that are pending for a person, ``operations`` counts them by operation and decision.
-    ``counts`` counts all its items by status. ``failed`` are the sentences of the probes that it failed. ``approvals`` counts what is
-    approved and not applied, ``half_signed`` what needs a second approval.
+    ``to_approve`` and ``questions`` count the items of all plans that are pending for a person, ``operations`` counts them by operation
+    and decision. ``counts`` counts all items of its plan by status. ``failed`` are the sentences of the probes that it failed.
+    ``approvals`` counts what is approved and not applied, ``half_signed`` what needs a second approval.
 
     ``run`` is the run under way (planning, applying, undoing, paused), or stuck. ``last_night`` is when the last night ended well,
     ``last_failure`` when one crashed after it, and ``failure`` the error of that. ``next_night`` is when the schedule runs the next night

@@ -36,6 +36,13 @@ _REMEMBERED: Final[Mapping[str, tuple[str, ...]]] = {
 REJECTED: Final = "rejected before"
 """In the numbers of a planner's report: proposals that were rejected or undone before, about rows that have not changed."""
 
+MERGING: Final[Mapping[str, str]] = {
+    "dedupe_entities": "entities",
+    "dedupe_facts": "memory_facts",
+    "dedupe_memories": "memories",
+}
+"""Operation → the table whose rows it merges. Its planner leaves out rejected pairs before it proposes anything."""
+
 _TWO_SIDED: Final = frozenset({"resolve_conflicts", "supersede_facts"})
 """Operations whose items end one of two rows."""
 
@@ -65,19 +72,28 @@ def rejected_pairs(snapshot: Snapshot, operation: str, of: str = "entities") -> 
     was merged since is represented by its survivor: what was rejected for the part is rejected for the whole. In a rejected cluster every
     pair counts, because no one said which member was wrong. Cost: linear in the rows of the rejections.
     """
+    rejected = rejected_merges(snapshot, operation, of)
+    into = merged_into(snapshot, (of,)) if rejected else {}
+    pairs: set[tuple[str, str]] = set()
+    for rows in rejected.values():
+        pairs.update(combinations(sorted({chain(row, into)[-1] for row in rows}), 2))
+    return frozenset(pairs)
+
+
+def rejected_merges(snapshot: Snapshot, operation: str, of: str) -> dict[str, tuple[str, ...]]:
+    """Return subject → row ids, sorted, of the rejected merges of a table whose rows have not changed."""
     table = snapshot.table("rejections")
     mine = table.filter(pc.equal(table["operation"], operation)).select(["subject", "row_ids"]).to_pylist()
     rejected = sorted({(str(r["subject"]), tuple(sorted(r["row_ids"]))) for r in mine if len(r["row_ids"]) > 1})
     if not rejected:
-        return frozenset()
+        return {}
     named = {id_ for _, rows in rejected for id_ in rows}
     seen = {str(row["id"]): row for row in rows_where(snapshot, of, "id", named, _REMEMBERED[of])}
-    into = merged_into(snapshot, (of,))
-    pairs: set[tuple[str, str]] = set()
-    for subject, rows in rejected:
-        if seen.keys() >= set(rows) and subject in _subjects(operation, of, rows, seen):
-            pairs.update(combinations(sorted({chain(row, into)[-1] for row in rows}), 2))
-    return frozenset(pairs)
+    return {
+        subject: rows
+        for subject, rows in rejected
+        if seen.keys() >= set(rows) and subject in _subjects(operation, of, rows, seen)
+    }
 
 
 def find_settled_pairs(snapshot: Snapshot, items: Sequence[Item]) -> frozenset[str]:

@@ -40,6 +40,16 @@ _RESOLVE: Final = """
 UPDATE night.conflicts SET resolution = %s, winner_id = %s, loser_id = %s, resolved_by = %s, note = %s, resolved_at = now()
   WHERE id = %s AND namespace_id = (SELECT id FROM memory.namespaces WHERE slug = %s) AND resolution <> 'invalidated'
 """
+_WITHDRAW: Final = """
+INSERT INTO night.withdrawals (rejection_id, namespace_id, withdrawn_by, reason)
+SELECT r.id, r.namespace_id, c.resolved_by, 'Ruled so later, on conflict ' || c.id || '.'
+FROM night.conflicts c JOIN night.rejections r ON r.namespace_id = c.namespace_id AND r.operation = 'resolve_conflicts'
+JOIN night.plan_items i ON i.plan_hash = r.plan_hash AND i.item_id = r.item_id
+WHERE c.id = %s AND c.resolution = 'prefer' AND i.evidence #>> '{evidence,seen}' = c.seen
+  AND i.evidence #>> '{evidence,winner_id}' = c.winner_id::text
+ON CONFLICT (rejection_id) DO NOTHING
+"""
+"""SQL: withdraw the rejections of the items that do what a person ruled now, while the texts of the rows are unchanged."""
 
 Side = Literal["a", "b", "both"]
 
@@ -264,9 +274,9 @@ def resolve_conflict(
 ) -> StoredConflict:
     """Rule on a conflict, named by its id or its first characters: ``a`` or ``b`` is right, or ``both`` may remain.
 
-    The next night proposes to retire the loser. ``both`` is never asked again while the texts of the rows are unchanged. Ruling again
-    replaces the verdict. Raises ``Refused`` for a name that no approver can have, an unknown or ambiguous id, and a conflict with a
-    retired row.
+    The next night proposes to retire the loser, also if an item that retires it was rejected or undone before the ruling. ``both`` is
+    never asked again while the texts of the rows are unchanged. Ruling again replaces the verdict. Raises ``Refused`` for a name that no
+    approver can have, an unknown or ambiguous id, and a conflict with a retired row.
     """
     if not APPROVER.fullmatch(by):
         raise Refused(
@@ -296,4 +306,5 @@ def resolve_conflict(
             raise Refused(
                 f"Conflict {one.id[:8]} is over: one of its rows is retired. Undo that first, run a night, and rule again."
             )
+        connection.execute(_WITHDRAW, (one.id,))
     return list_conflicts(store, namespace, prefix=one.id)[0]

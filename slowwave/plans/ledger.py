@@ -79,7 +79,7 @@ WHERE plan_hash = %s AND starts_with(item_id::text, %s) ORDER BY ordinal
 """
 _REVIEWS: Final = """
 SELECT i.item_id::text FROM night.plan_items i JOIN night.plans p USING (plan_hash) WHERE p.namespace_id = %s
-AND p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND i.decision = 'review' AND i.status = 'pending'
+AND p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND (i.decision <> 'review') = %s AND i.status = 'pending'
 """
 _EXPIRE: Final = """
 UPDATE night.plans SET state = 'expired' WHERE state = 'awaiting_approval' AND expires_at <= now() RETURNING run_id::text
@@ -393,10 +393,10 @@ def _odd_form(hash_: str) -> str:
     return f"Plan {hash_[:12]} is not in the form that this version writes: run the night again."
 
 
-def pending_review(store: Store, namespace_id: str) -> frozenset[str]:
-    """Return the ids of pending review items in valid plans, which a new night carries over."""
+def pending_review(store: Store, namespace_id: str, *, decided: bool = False) -> frozenset[str]:
+    """Return the ids of pending review items in valid plans, which a new night carries over, or of the ``decided`` items in them."""
     with store.connect("reader") as connection:
-        rows = connection.execute(_REVIEWS, (namespace_id,))
+        rows = connection.execute(_REVIEWS, (namespace_id, decided))
         return frozenset(str(i) for (i,) in rows)
 
 

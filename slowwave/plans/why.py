@@ -65,20 +65,8 @@ _UNDECIDED: Final = ("this one", "the other one")
 _MERGED: Final = "is merged into it"
 _SHOWN: Final = frozenset(
     (
-        *(
-            "winner",
-            "loser",
-            "later",
-            "earlier",
-            "ended_by",
-            "winner_id",
-            "equal",
-            "reason",
-            "why",
-            "seen",
-            "recorded_at",
-        ),
-        *("ruled_by", "ruled_on"),
+        *("winner", "loser", "later", "earlier", "ended_by", "winner_id", "equal", "reason", "why", "seen"),
+        *("recorded_at", "authors", "ruled_by", "ruled_on"),
     )
 )
 """Evidence that is a hash, or that the rows, the sentence and the notes of an item with two sides show already."""
@@ -378,7 +366,7 @@ def _compared(item: Item, sides: ItemOutcome) -> Iterator[SeenRow]:
     mutation = item.mutation
     if mutation.kind != "invalidate_rows" or not all(row.id for row in (*sides.stays, *sides.ends)):
         return
-    recorded = item.evidence.get("recorded_at")
+    recorded, authors = item.evidence.get("recorded_at"), item.evidence.get("authors")
     cells = [*mutation.seen(), *((w.cell, w.seen) for w in mutation.writes)]
     roles = _UNDECIDED if sides.is_undecided else (_STAYS, _ENDS)
     for role, key, rows in zip(roles, (_STAYS, _ENDS), (sides.stays, sides.ends), strict=True):
@@ -386,6 +374,8 @@ def _compared(item: Item, sides: ItemOutcome) -> Iterator[SeenRow]:
         for row in rows:
             seen = {c.column: _text(value) for c, value in cells if (c.table, c.row) == (mutation.table, row.id)}
             fields["says"][row.text] = None
+            if isinstance(authors, Mapping) and (author := authors.get(row.id)):
+                fields["author"][str(quotable(str(author)))] = None
             for column in _WEIGHED:
                 if seen.get(column):
                     fields[column][instant(seen[column])] = None

@@ -22,7 +22,7 @@ from slowwave.search.candidates import LEADERS, calibration_of, fuse, lexical_sc
 from slowwave.search.priors import confidence
 from slowwave.search.rows import SEARCHED, CitedRows, SearchedRows, searched_rows
 from slowwave.search.snippets import coverage
-from slowwave.search.things import Cited, either_covers
+from slowwave.search.things import Cited, either_covers, leaders, states_one_sentence
 from slowwave.search.words import asked
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.tables import VECTORS
@@ -116,12 +116,12 @@ class Retriever:
         With ``sure``, pairs that depend on their texts are not joined.
         """
         leader = np.arange(len(hits.row))
-        pairs = self.cited.among(hits.query, hits.row)
-        for pair in sorted(pairs, key=lambda p: (max(p[:2]), min(p[:2]))):
-            first, last = sorted(pair[:2])
-            free = leader[last] == last and leader[first] == first
-            if free and (pair.sure or (not sure and self._says_the_same(hits.row, pair))):
-                leader[last] = first
+        found = leaders(
+            self.cited.among(hits.query, hits.row),
+            lambda pair: not sure and self._says_the_same(hits.row, pair),
+            lambda place: states_one_sentence(self.rows.content(int(hits.row[place]))),
+        )
+        leader[list(found)] = list(found.values())
         return leader
 
     def _says_the_same(self, row: np.ndarray, pair: Cited) -> bool:

@@ -52,7 +52,15 @@ from slowwave.search.priors import (
 from slowwave.search.recall_events import Recalled, log_behind
 from slowwave.search.request import Mode, OtherWording, SearchRequest, SearchResponse, SearchResult, known_namespace
 from slowwave.search.snippets import coverage, snippet
-from slowwave.search.things import Cited, better_worded, covers, either_covers, grouped, newer_first
+from slowwave.search.things import (
+    Cited,
+    better_worded,
+    covers,
+    either_covers,
+    grouped,
+    newer_first,
+    states_one_sentence,
+)
 from slowwave.search.words import asked, words
 from slowwave.store.configured_models import embedder_for
 from slowwave.store.connect import Store
@@ -363,7 +371,12 @@ def _ordered(
             row.rank = rank
     shown.sort(key=lambda row: (-round(row.rank, 6), row.id))
     single = [row for row in shown if not (row.is_file and (row.path in files or files.add(row.path)))]
-    things = _one_of_each(single, grouped(len(single), _cited(single), lambda pair: _says_the_same(single, pair)))
+    groups = grouped(
+        *(len(single), _cited(single)),
+        lambda pair: _says_the_same(single, pair),
+        lambda place: states_one_sentence(single[place].text),
+    )
+    things = _one_of_each(single, groups)
     first: dict[str, _Row] = {}
     kept: list[_Row] = []
     for row in things:  # a turn that cites nothing is also both a memory and a passage with the same words

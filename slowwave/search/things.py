@@ -104,19 +104,52 @@ def _have_one_form(one: Sequence[str], other: Sequence[str]) -> bool:
     return shared >= _SHARED and max(len(one), len(other)) - shared <= _TAIL
 
 
-def grouped(count: int, cited: Collection[Cited], told: Callable[[Cited], bool]) -> list[list[int]]:
-    """Group the positions of rows, best first, into results: each starts with its representative, followed by the other rows.
+def states_one_sentence(text: str) -> bool:
+    """Return whether a text is one sentence, so that a memory made from it states all of it."""
+    return len(text) <= _LONGEST and len(sentences(text)) == 1
+
+
+def leaders(cited: Collection[Cited], joined: Callable[[Cited], bool], single: Callable[[int], bool]) -> dict[int, int]:
+    """Return row → the better row that represents it, for the positions of rows, best first, that form one result with a better one.
 
     A row belongs to the first better row that is shown and forms one result with it, so two facts of one passage are two results if the
-    passage is not shown. ``told`` is called for pairs that are not sure. Time: linear in the rows and pairs.
+    passage is not shown. A passage for which ``single`` holds, one of a single sentence, also belongs to the result that has the memory
+    which surely cites it, or a better passage of that memory: a merge leaves one memory with the passages of all. ``joined`` is called for
+    pairs that are not sure. Time: linear in the pairs, apart from sorting them.
     """
     before: dict[int, list[tuple[int, Cited]]] = defaultdict(list)
+    citing: dict[int, list[int]] = defaultdict(list)
     for pair in cited:
         first, last = sorted((pair.memory, pair.passage))
         before[last].append((first, pair))
+        if pair.sure:
+            citing[pair.passage].append(pair.memory)
+    memories = {pair.memory for pair in cited}
+    found: dict[int, int] = {}
+    held: dict[
+        int, int
+    ] = {}  # memory → representative of the result with it, or with the best passage that it surely cites
+    for place in sorted({*memories, *(pair.passage for pair in cited)}):
+        better = (n for n, pair in sorted(before.get(place, ())) if n not in found and (pair.sure or joined(pair)))
+        leader = next(better, place)
+        if leader == place and (near := [held[m] for m in citing.get(place, ()) if m in held]) and single(place):
+            leader = min(near)
+        if leader != place:
+            found[place] = leader
+        if place in memories:
+            held.setdefault(place, leader)
+        elif leader == place:
+            for memory in citing.get(place, ()):
+                held.setdefault(memory, leader)
+    return found
+
+
+def grouped(
+    count: int, cited: Collection[Cited], joined: Callable[[Cited], bool], single: Callable[[int], bool]
+) -> list[list[int]]:
+    """Group the positions of rows, best first, into results: each starts with its representative, see ``leaders``."""
+    found = leaders(cited, told, single)
     things: dict[int, list[int]] = {}
     for place in range(count):
-        better = sorted(before.get(place, ()))
-        leader = next((n for n, pair in better if n in things and (pair.sure or told(pair))), place)
-        things.setdefault(leader, []).append(place)
+        things.setdefault(found.get(place, place), []).append(place)
     return list(things.values())

@@ -29,7 +29,7 @@ from slowwave.errors import SnapshotError, StoreError
 from slowwave.snapshots.files import let_go
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, UnreadableRow, Vectors, arrow_schema
 from slowwave.store.connect import Store
-from slowwave.store.doctor import CHECKED, checked_columns, digest
+from slowwave.store.doctor import CHECKED, NO_MEMORY, checked_columns, digest
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id, unknown_namespace
 from slowwave.store.tables import EXPORTED, VECTORS
@@ -561,8 +561,9 @@ def _trim() -> Any:
 def memory_digest(store: Store, namespace: str) -> str:
     """Return one hash of all rows of a namespace: those of Slowwave's own tables, and those of its connected store.
 
-    Equal digests mean equal memory. Rows of a connected store are hashed as a snapshot reads them, so columns that the binding does not
-    name do not count. Raises ``Refused`` for an unknown namespace. Cost: a snapshot of a connected namespace.
+    Equal digests mean equal memory; the log of recalls does not count. Rows of a connected store are hashed as a snapshot reads them, so
+    columns that the binding does not name do not count. Raises ``Refused`` for an unknown namespace. Cost: a snapshot of a connected
+    namespace.
     """
     own = digest(store, namespace)
     with store.connect("reader") as connection:
@@ -570,7 +571,7 @@ def memory_digest(store: Store, namespace: str) -> str:
             return own
     snapshot = export_snapshot(store, namespace)
     total = hashlib.sha256(own.encode())
-    for name in sorted(table.name for table in EXPORTED):
+    for name in sorted({table.name for table in EXPORTED} - NO_MEMORY):
         table = snapshot.table(name)
         for n, column in enumerate(table.schema):  # a store without such a column gives the instant of the reading
             if pa.types.is_timestamp(column.type):

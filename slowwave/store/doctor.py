@@ -409,7 +409,12 @@ def _rights(connection: Connection) -> list[Diagnosis]:
     return found
 
 
-# Digest: one hash of the contents of a namespace's memory tables; equal digests mean equal memory.
+# Digest: one hash of the contents of a namespace's memory tables; equal digests mean equal memory. The log of recalls is no memory: each
+# search adds to it, and no undo removes it. It is hashed as if it were empty, so that digests of namespaces without a recall are those of
+# earlier versions.
+
+NO_MEMORY: Final = frozenset({"recall_events"})
+"""Tables that a digest leaves out."""
 
 _TABLES = [
     namespaces,
@@ -417,11 +422,15 @@ _TABLES = [
     *(metadata.tables[f"memory.{t}"] for t in ("entity_vectors", "chunk_vectors", "memory_vectors")),
 ]
 
+_EMPTY: Final = hashlib.sha256(b"").hexdigest()
 _NAMESPACE_ID: Final = "SELECT id FROM memory.namespaces WHERE slug = %s"
 
 
 def digest(store: Store, namespace: str) -> str:
-    """Return the SHA-256 of all memory tables of a namespace, without the columns content_version and updated_at."""
+    """Return the SHA-256 of all memory tables of a namespace.
+
+    The log of recalls and the columns content_version and updated_at are left out.
+    """
     total = hashlib.sha256()
     with store.connect("reader") as connection, connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -429,8 +438,8 @@ def digest(store: Store, namespace: str) -> str:
         if found is None:
             raise unknown_namespace(connection, namespace)
         for table in _TABLES:
-            row = connection.execute(_query(table).encode(), found).fetchone()
-            total.update(f"{table.name}:{row[0] if row else ''}\n".encode())
+            row = None if table.name in NO_MEMORY else connection.execute(_query(table).encode(), found).fetchone()
+            total.update(f"{table.name}:{row[0] if row else _EMPTY}\n".encode())
     return total.hexdigest()
 
 

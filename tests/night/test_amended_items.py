@@ -22,14 +22,22 @@ from slowwave.plans.gate import reject, set_rule
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredPlan, read_plan, write_plan
 from slowwave.plans.questions import questions
-from slowwave.plans.review.drafts import NewDraft, read_drafts, reconsider, save_drafts, undo_last
+from slowwave.plans.review.drafts import (
+    NewDraft,
+    plan_with_open,
+    read_drafts,
+    read_session,
+    reconsider,
+    save_drafts,
+    undo_last,
+)
 from slowwave.plans.seal import Header, seal
 from slowwave.snapshots.export import export_snapshot
 from slowwave.store.claims import open_plan_run
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from tests.memories import ask, behind_triggers, remember
-from tests.permitting import approve, sign
+from tests.permitting import approve, sign, sign_session
 from tests.snapshots import uid
 from tests.toy import key
 
@@ -156,6 +164,28 @@ def test_a_text_is_worded_anew_and_says_whose_words_have_no_source(acme: Store) 
     assert new.question == "shorter"
     said = "SELECT v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = m.current_version_id"
     assert applied_and_undone(acme, made, said) == [("We met by the crane, in Porto.",)]
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_edited_text_is_signed_after_a_later_night_superseded_its_plan(acme: Store, *, again: bool) -> None:
+    """The draft follows if the later plan has the item again; otherwise the edited text is approved alone."""
+    plan = waiting(acme)
+    made = edit(acme, "acme", plan.plan_hash, item_of(plan, "absolutize_dates"), text="We met in Porto.", by="mara")
+    assert [s.plan.plan_hash for s in read_session(acme, "acme", made.plan_hash)] == [plan.plan_hash, made.plan_hash]
+    behind_triggers(acme, "UPDATE night.plans SET state = 'superseded' WHERE plan_hash = %s", plan.plan_hash)
+    later = ""
+    if again:
+        items = [s.item for s in plan.items if s.operation == "absolutize_dates"]
+        sealed = seal(Header(plan.header.namespace_id, "acme", plan.header.snapshot_id, "g"), items, permits())
+        with acme.connect("planner") as connection:
+            run = open_plan_run(connection, "acme")
+        write_plan(acme, replace(sealed, questions={}), run_id=run, expiry_days=7, probes={}, summary={})
+        later = sealed.plan_hash
+    session = [s.plan.plan_hash for s in read_session(acme, "acme", made.plan_hash)]
+    assert session == ([later] if again else []) + [made.plan_hash]
+    assert plan_with_open(acme, "acme", made.plan_hash) is None
+    signed = sign_session(acme, "acme", made.plan_hash, reviewer="mara", force=True, note="as seen")
+    assert [(one.approved, one.rejected) for one in signed] == ([(0, 1)] if again else []) + [(1, 0)]
 
 
 def test_what_is_taken_back_takes_the_new_plan_with_it(acme: Store) -> None:

@@ -28,6 +28,7 @@ from slowwave.store.doctor import digest
 from slowwave.surfaces.api.plan import NightPlan
 from slowwave.surfaces.api.plan import plan as plan_of
 from tests.memories import ago, ask, remember
+from tests.permitting import approve
 from tests.snapshots import uid
 
 pytestmark = pytest.mark.slow
@@ -173,6 +174,29 @@ def test_ruling_on_two_sides_is_followed_after_an_answer_that_both_stay(store: S
     ruled = run_night(store, "acme", ops=OPS, force=True).plan
     assert ruled is not None
     assert sides(NightPlan("acme", ruled.plan_hash, store)) == (loser, winner)
+
+
+def test_ruling_after_an_undo_is_followed_until_it_is_undone_again(store: Store) -> None:
+    """The ruling is newer than the undo, so only the item that follows it returns; the next undo is newer than the ruling."""
+    plan = towns(store, "Porto", "Lisbon")
+    winner, loser = sides(plan)
+    plan.answer(plan.questions[0], "other", "mara")
+    for run in reversed(applied(store, plan)):
+        undo_run(store, run)
+    assert run_night(store, "acme", ops=OPS, force=True).new_items == 0
+    (conflict,) = list_conflicts(store, "acme")
+    for right, by in ((winner, "jon"), (loser, "mara")):
+        verdict = "a" if right in conflict.a else "b"
+        resolve_conflict(store, "acme", conflict.id, verdict=verdict, by=by)
+        withdrawn = "SELECT item_id, withdrawn_by FROM night.withdrawals JOIN night.rejections r ON r.id = rejection_id"
+        assert len(ask(store, f"{withdrawn} WHERE withdrawn_by = %s", by)) == 1, "the other side stays rejected"
+    ruled = run_night(store, "acme", ops=OPS, force=True).plan
+    assert ruled is not None
+    again = NightPlan("acme", ruled.plan_hash, store)
+    assert sides(again) == (loser, winner)
+    signed = approve(store, "acme", again.hash, approver="mara", force=True, note="as ruled")
+    undo_run(store, apply_approval(store, signed.id).run_id)
+    assert run_night(store, "acme", ops=OPS, force=True).new_items == 0
 
 
 def test_answer_that_is_changed_drops_the_item_that_it_made(store: Store) -> None:

@@ -71,3 +71,20 @@ def test_a_plan_takes_what_is_left_and_says_what_was_left_out(store: Store) -> N
     assert "proposed_by" not in summary
     by = plan_summary(plan, probes, found, make_inputs(snapshot), audits, planners, "an agent")["proposed_by"]
     assert by == ["an agent"]
+
+
+def test_rejected_merge_that_its_planner_left_out_is_counted(store: Store) -> None:
+    """The planner never proposes a rejected pair, so the night counts the rejections whose rows have not changed."""
+    snapshot = export_snapshot(store, new_world(store).slug)
+    rejected, *others = pair_items(snapshot)
+    row = {
+        **{"id": uid("no"), "operation": rejected.operation, "row_ids": list(rejected.mutation.row_ids())},
+        **{"subject": rejected.subject(), "reason": "", "rejected_by": "mara", "recorded_at": snapshot.taken_at},
+    }
+    changed = row | {"id": uid("changed"), "subject": others[0].subject()}
+    for rows, count in (([row], 1), ([changed], 0)):
+        table = make_table(SNAPSHOT_TABLES["rejections"], rows)
+        seen = replace(snapshot, tables={**snapshot.tables, "rejections": table})
+        proposals = {rejected.operation: Proposal(tuple(others[1:]), Report(rejected.operation, "Pairs."))}
+        found = filtered(store, seen, proposals, DreamScope(), NightContext())
+        assert (found.rejected, len(found.lowered.items)) == (count, len(others) - 1)

@@ -10,14 +10,49 @@ from slowwave.changes.cells import Cell, Write
 from slowwave.changes.merges import Alike, Merge, merge_facts, merge_memories, merge_rows
 from slowwave.changes.mutation import Mutation, Row
 from slowwave.changes.rows import Loss, Supersession, filter_references, lose_conflict, supersede_facts
+from slowwave.night.night import run_night
 from slowwave.operations import PLANNERS
 from slowwave.plans.items import Item
 from slowwave.plans.questions import ReviewQuestion
 from slowwave.plans.why import why
+from slowwave.store.connect import Store
+from tests.memories import remember
 from tests.operations.planners.test_absolutize_dates import memory, namespace
 from tests.snapshots import TAKEN_AT, make_inputs, make_snapshot, uid
 
 FALL = [{"evidence": "prior", "weight": -3.0}, {"evidence": "name", "weight": 8.0, "detail": "The names are the same"}]
+
+
+def test_two_sides_show_their_authors_if_these_are_known_and_differ(store: Store) -> None:
+    """A person who asks which is right wants to know who said it, also if the sides are shown in the other order."""
+    texts = [(None, "wiki"), ("facilities", "wiki"), ("wiki", "wiki")]
+    for n, authors in enumerate(texts):
+        docks = dict(zip((14, 11), authors, strict=True))
+        remember(
+            store,
+            f"n{n}",
+            memories=[
+                {"id": f"m{n} {d}", "kind": "semantic", "subject": "warehouse", "current_version_id": f"v{n} {d}"}
+                | ({"author": author} if author else {})
+                for d, author in docks.items()
+            ],
+            memory_versions=[
+                {
+                    "id": f"v{n} {d}",
+                    "memory_id": f"m{n} {d}",
+                    "content": f"The warehouse in Delft has {d} loading docks.",
+                }
+                for d in docks
+            ],
+        )
+        plan = run_night(store, f"n{n}", ops="contradictions,resolve_conflicts", force=True).plan
+        assert plan is not None
+        (item,) = plan.items
+        rows = why(item).rows
+        assert len(rows) == 2
+        shown = {row.fields["says"].split()[5]: row.fields.get("author") for row in rows}
+        assert shown == ({"14": "facilities", "11": "wiki"} if n == 1 else {"14": None, "11": None})
+        assert "authors" not in why(item).evidence
 
 
 def merge(decision: str = "merge", **evidence: object) -> Item:

@@ -8,14 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from slowwave.changes.merges import Alike, merge_memories
 from slowwave.errors import EmbeddingError
 from slowwave.models.embedder import Embedder
+from slowwave.night.executor import apply_approval
+from slowwave.night.undo import undo_run
+from slowwave.operations import permits
+from slowwave.plans.items import Item
+from slowwave.plans.ledger import write_plan
+from slowwave.plans.seal import Header, seal
 from slowwave.search.candidates import Domain, leading_mean, matches
 from slowwave.search.recall_events import logged
 from slowwave.search.request import SearchRequest, SearchResponse, SearchScope
 from slowwave.search.search import search
+from slowwave.snapshots.export import export_snapshot, memory_digest
+from slowwave.store import doctor
+from slowwave.store.claims import open_plan_run
 from slowwave.store.connect import Store
 from tests.memories import MODEL, ago, ask, remember, unit
+from tests.permitting import approve
 from tests.snapshots import uid
 
 TODAY = date(2026, 4, 15)
@@ -220,6 +231,54 @@ def test_a_memory_and_the_passage_that_it_was_made_of_are_one_thing(store: Store
         store, "SELECT hit_ids::text[], scores FROM memory.recall_events WHERE query = 'weather tea'"
     )
     assert (hits[0], set(hits[1:]), scores) == (uid("passage"), {uid("m 0"), uid("m 1")}, [said.score] * 3)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("mode", ["bm25", "vector", "hybrid"])
+def test_merged_memories_are_one_result_until_the_merge_is_undone(store: Store, mode: str):
+    """The survivor cites the passages of both, and each passage is a wording of it."""
+    texts = {"one": "All the tea is bought by Nadia Brandt.", "two": "Nadia Brandt buys all the tea."}
+    chunks = [{"id": n, "document_id": f"d {n}", "content": text} for n, text in texts.items()]
+    memories = [
+        {"id": f"m {n}", "kind": "semantic", "current_version_id": f"v {n}", "source_chunk_ids": [n]} for n in texts
+    ]
+    remember(
+        store,
+        "acme",
+        documents=[{"id": f"d {n}"} for n in texts],
+        chunks=chunks,
+        chunk_vectors=[{"id": n, "vector": unit(1, 0, 0.1)} for n in texts],
+        memories=memories,
+        memory_versions=[{"id": f"v {n}", "memory_id": f"m {n}", "content": text} for n, text in texts.items()],
+        memory_vectors=[{"id": f"m {n}", "vector": unit(1, 0, 0.1)} for n in texts],
+    )
+    before = asked(store, "Who buys the tea?", Axes(), mode=mode).results
+    assert len(before) == 2
+    snapshot = export_snapshot(store, "acme")
+    (merge,) = merge_memories(snapshot, [Alike(uid("m one"), (uid("m two"),))])
+    with store.connect("planner") as connection:
+        run = open_plan_run(connection, "acme")
+    item = Item("dedupe_memories", "merge", merge, {}, "low", probability=1.0)
+    plan = seal(Header(snapshot.namespace_id, "acme", snapshot.snapshot_id, "f"), [item], permits())
+    write_plan(store, plan, run_id=run, expiry_days=7, probes={}, summary={})
+    signed = approve(store, "acme", plan.plan_hash, approver="mara", force=True, note="as seen")
+    applied = apply_approval(store, signed.id).run_id
+    (found,) = asked(store, "Who buys the tea?", Axes(), mode=mode).results
+    assert {found.id, *(o.id for o in found.also_in)} == {uid("m one"), uid("one"), uid("two")}
+    undo_run(store, applied, namespace="acme")
+    assert [r.id for r in asked(store, "Who buys the tea?", Axes(), mode=mode).results] == [r.id for r in before]
+
+
+def test_search_changes_no_digest(store: Store, monkeypatch: pytest.MonkeyPatch):
+    """The log of recalls is no memory; a namespace without a recall has the digest of earlier versions, which hashed the log."""
+    remember(store, "acme", **made_of(LONG, "The tea is in the tin."))
+    before = memory_digest(store, "acme")
+    with monkeypatch.context() as earlier:
+        earlier.setattr(doctor, "NO_MEMORY", frozenset[str]())
+        assert memory_digest(store, "acme") == before
+    assert asked(store, "tea").results
+    logged()
+    assert ask(store, "SELECT count(*) FROM memory.recall_events") == [(1,)]
+    assert memory_digest(store, "acme") == before
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.booleans()
 @given(PAIRS)
 def test_no_two_results_are_one_thing_and_every_row_is_named_once(drawn: list[tuple[int, int, bool]]):
     pairs = [Cited(a, b, sure) for a, b, sure in drawn if a != b]
-    things = grouped(12, pairs, lambda pair: pair.memory % 2 == 0)
+    things = grouped(12, pairs, lambda pair: pair.memory % 2 == 0, lambda _: False)
     linked = {frozenset((a, b)) for a, b, sure in pairs if sure or a % 2 == 0}
     shown = [first for first, *_ in things]
     assert sorted(n for thing in things for n in thing) == list(range(12))
@@ -25,8 +25,19 @@ def test_no_two_results_are_one_thing_and_every_row_is_named_once(drawn: list[tu
 
 def test_two_facts_of_a_passage_are_two_where_the_passage_is_not_shown():
     facts = [Cited(0, 1, True), Cited(2, 1, True)]
-    assert grouped(3, facts, lambda _: False) == [[0, 1], [2]]
-    assert grouped(3, [Cited(1, 0, True), Cited(2, 0, True)], lambda _: False) == [[0, 1, 2]]
+    assert grouped(3, facts, lambda _: False, lambda _: True) == [[0, 1], [2]]
+    assert grouped(3, [Cited(1, 0, True), Cited(2, 0, True)], lambda _: False, lambda _: True) == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("memory", [0, 1, 2])
+def test_passages_of_one_sentence_that_one_memory_cites_are_one_result(memory: int):
+    """Wherever the memory ranks. A longer passage may state more, so it is a result unless the memory itself is shown."""
+    pairs = [Cited(memory, n, True) for n in range(3) if n != memory]
+    assert grouped(3, pairs, lambda _: False, lambda _: True) == [[0, 1, 2]]
+    longer = grouped(3, pairs, lambda _: False, lambda _: False)
+    assert longer == {0: [[0, 1, 2]], 1: [[0, 1], [2]], 2: [[0, 2], [1]]}[memory]
+    unsure = [Cited(memory, n, False) for n in range(3) if n != memory]
+    assert grouped(3, unsure, lambda _: True, lambda _: True) == longer
 
 
 @pytest.mark.parametrize(

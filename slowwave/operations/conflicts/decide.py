@@ -81,7 +81,7 @@ def read_sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Sett
         found = whole.filter(pc.is_in(whole["id"], value_set=pa.array(sorted(wanted), pa.string())))
         if table == "memories":
             found = found.append_column("text", version_texts(snapshot, found["current_version_id"]))
-            columns += ["text", "access_count", *AUDIENCE]
+            columns += ["text", "author", "access_count", *AUDIENCE]
         for row in found.select(columns).to_pylist():
             key = (table, str(row["id"]))
             rows[key] = row

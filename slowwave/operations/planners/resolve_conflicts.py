@@ -250,6 +250,7 @@ def _item(
     figures = {**decision.evidence}
     if recorded["a"] != recorded["b"]:
         figures.setdefault("recorded_at", {s: at.isoformat() for s, at in recorded.items()})
+    authors = {id_: str(sides.rows[conflict.table, id_].get("author") or "") for id_ in (conflict.a, conflict.b)}
     evidence: dict[str, object] = {
         "reason": conflict.reason,
         "policy": decision.policy,
@@ -260,6 +261,7 @@ def _item(
         "winner_id": loss.winner,
         "conflict": {k: v for k, v in conflict.evidence.items() if k != "said"},
         "seen": conflict.seen,
+        **({"authors": authors} if all(authors.values()) and len(set(authors.values())) > 1 else {}),
         **({"relation": named[0]} if (named := relations(conflict, sides)) else {}),
         **({"also_named": named[1:]} if len(named) > 1 else {}),
         **{key: _by_side(value, decision.winner) for key, value in figures.items()},

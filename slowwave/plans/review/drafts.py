@@ -16,7 +16,7 @@ from psycopg.rows import class_row
 from slowwave.changes.cells import Cell
 from slowwave.changes.mutation import Mutation, Row
 from slowwave.errors import Refused
-from slowwave.plans.commands import argument
+from slowwave.plans.commands import APPROVER, argument
 from slowwave.plans.gate import POLICY, check_approver, check_name, lock_plan, refuse_state, reject_items, sign_items
 from slowwave.plans.items import Decision, Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
@@ -573,10 +573,7 @@ def sign(
                 "left out. Answer a question, or sign those items too."
             )
         if not yes and not no:
-            raise Refused(
-                f"There is nothing to sign: nobody said yes or no of an item of plan {plan.plan_hash[:12]} that waits, and it has none "
-                f"that needs no person. `slowwave plans review {argument(namespace)}` asks about them."
-            )
+            raise Refused(_nothing_to_sign(namespace, plan.plan_hash))
         approval = (
             sign_items(
                 *(store, connection, plan, yes, reviewer, CHANNEL, permits),
@@ -599,6 +596,13 @@ def sign(
     left = len(found.left) + (0 if include_decided else len(found.decided))
     lacks = approval.lacks if approval else ""
     return Signature(namespace, plan.plan_hash, reviewer, approval_id, len(yes), len(no), left, lacks)
+
+
+def _nothing_to_sign(namespace: str, plan_hash: str) -> str:
+    return (
+        f"There is nothing to sign: nobody answered yes or no to a pending question of plan {plan_hash[:12]}, and it has no item that "
+        f"needs no answer. Answer a question first: `slowwave plans review {argument(namespace)} {plan_hash[:12]} --by {APPROVER}`."
+    )
 
 
 def _refuse_contradictions(plan: StoredPlan, drafts: Mapping[str, Draft]) -> None:
@@ -629,11 +633,15 @@ WHERE r.namespace_id = %(namespace)s AND r.trigger = 'review' AND q.state IN ('a
   AND r.parameters #>> '{proposal,of}' = ANY(%(of)s) ORDER BY q.recorded_at, q.plan_hash
 """
 _PARENT: Final = """
-SELECT coalesce(o.plan_hash, d.plan_hash) FROM night.plans p JOIN night.runs r ON r.id = p.run_id
-LEFT JOIN night.plans o ON o.plan_hash = substr(r.parameters #>> '{proposal,of}', length('after ') + 1)
-LEFT JOIN LATERAL (SELECT plan_hash FROM night.review_drafts WHERE amended = p.plan_hash ORDER BY id DESC LIMIT 1) d ON true
-WHERE p.plan_hash = %(plan)s AND r.trigger = 'review' AND coalesce(o.plan_hash, d.plan_hash) IS NOT NULL
+SELECT o.plan_hash FROM night.plans p JOIN night.runs r ON r.id = p.run_id JOIN night.plans o ON o.namespace_id = p.namespace_id
+WHERE p.plan_hash = %(plan)s AND r.trigger = 'review'
+  AND (o.state IN ('awaiting_approval', 'approved') AND o.expires_at > now() OR %(ended)s)
+  AND (o.plan_hash = substr(r.parameters #>> '{proposal,of}', length('after ') + 1) OR EXISTS (
+    SELECT 1 FROM night.review_drafts d JOIN night.plan_items i ON i.item_id = d.item_id AND i.plan_hash = o.plan_hash
+    WHERE d.amended = p.plan_hash AND (d.plan_hash = o.plan_hash OR i.status = 'pending')))
+ORDER BY o.recorded_at DESC LIMIT 1
 """
+"""SQL: the plan whose answers a plan was made from. Drafts follow an item into a later plan that proposes it again."""
 
 _SESSION: Final = """
 WITH RECURSIVE session AS (
@@ -687,10 +695,15 @@ def plan_with_open(store: Store, namespace: str, plan_hash: str) -> StoredPlan |
     return next((one.plan for one in session if one.open and one.plan.plan_hash != plan_hash), None)
 
 
-def first_plan(connection: Connection, plan_hash: str) -> str:
-    """Return the plan with which the session of a plan began: the plan itself, unless it was made from answers."""
+def first_plan(connection: Connection, plan_hash: str, *, ended: bool = False) -> str:
+    """Return the plan with which the session of a plan began: the plan itself, unless it was made from answers.
+
+    A plan that can no longer be decided is passed over, so that what was made from its answers can still be approved, unless ``ended``.
+    """
     seen = {plan_hash}
-    while (row := connection.execute(_PARENT, {"plan": plan_hash}).fetchone()) and str(row[0]) not in seen:
+    while (row := connection.execute(_PARENT, {"plan": plan_hash, "ended": ended}).fetchone()) and str(
+        row[0]
+    ) not in seen:
         plan_hash = str(row[0])
         seen.add(plan_hash)
     return plan_hash
@@ -699,7 +712,7 @@ def first_plan(connection: Connection, plan_hash: str) -> str:
 def session_hashes(store: Store, plan_hash: str) -> list[str]:
     """Return the hashes of all plans of a plan's session, also of those that are signed or applied, in the order they were made."""
     with store.connect("approver") as connection:
-        first = first_plan(connection, plan_hash)
+        first = first_plan(connection, plan_hash, ended=True)
         rows: list[Any] = connection.execute(_SESSION, {"first": first, "after": follows("")}).fetchall()
     return [str(hash_) for (hash_,) in rows]
 
@@ -773,7 +786,11 @@ def sign_session(
             f"All answers rest on items of plan {root.plan.plan_hash[:12]} that planners decided, and these are left out. Nothing was "
             "approved. Approve the decided items together with the answers."
         )
-    if root.covers.yes or root.covers.no or (root.covers.decided and include_decided) or not answered:
+    signs_root = bool(root.covers.yes or root.covers.no or (root.covers.decided and include_decided))
+    named = next(s.plan.plan_hash for s in found if s.plan.plan_hash.startswith(plan_hash.strip()))
+    if not signs_root and not answered and named != root.plan.plan_hash:
+        raise Refused(_nothing_to_sign(namespace, named))
+    if signs_root or not answered:
         name = root.plan.plan_hash
         done.append(
             sign(

@@ -17,7 +17,7 @@ import typer
 
 from slowwave.errors import DreamDisabledError, Refused, SlowwaveError
 from slowwave.plans.commands import APPROVER, argument, undecided
-from slowwave.plans.states import latest_plan
+from slowwave.plans.states import latest_plan, waiting_plans
 from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.surfaces.cli.plans import show_missing_vectors, suggest_decision
@@ -97,8 +97,8 @@ class NightTotals:
         self.looked += 1
         self.removed += bool(one.removed_store)
         self.unchanged += bool(one.skipped) and not one.removed_store
-        self.new += one.new_items
-        self.carried += one.carried_items
+        self.new += one.new_items - one.repeated
+        self.carried += one.carried_items + one.repeated
         self.findings.update({name: r.finding_count for name, r in one.reports.items() if r.finding_count})
         if one.plan is None or not one.plan.items:
             proposals, why = one.held_back
@@ -518,9 +518,12 @@ def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
         return
     short = one.plan.plan_hash[:12]
     late = f", {len(one.plan.deferred):,} held back for a later night" if one.plan.deferred else ""
-    before = f", {one.carried_items:,} pending from before" if one.carried_items else ""
+    known = one.carried_items + one.repeated
+    before = f", {known:,} pending from before" if known else ""
     passed = "; its probes passed" if one.plan.items and one.probes and not one.probes.needs_force else ""
-    say(f"Plan {short} is {one.state.replace('_', ' ')}: {counted(one.new_items, 'new item')}{before}{late}{passed}.")
+    say(
+        f"Plan {short} is {one.state.replace('_', ' ')}: {counted(one.new_items - one.repeated, 'new item')}{before}{late}{passed}."
+    )
     if one.state in ("approved", "partly_approved"):
         suggest("A policy approved some of its items. Apply them", f"{program()} apply {argument(one.namespace)}")
     if one.lapsed:
@@ -529,7 +532,16 @@ def show_night(one: Night, store: Store, *, verbose: bool = False) -> None:
         say(f"Policies rejected {counted(one.rejected, 'question')} of this plan.")
     with store.connect("reader") as connection:
         shown = latest_plan(connection, one.namespace) if one.state == "empty" and one.carried_items else None
-        suggest_decision(undecided(connection, shown or one.plan.plan_hash), brief=not verbose)
+        decided = shown or one.plan.plan_hash
+        suggest_decision(undecided(connection, decided), brief=not verbose)
+        others = [
+            undecided(connection, hash_) for hash_ in waiting_plans(connection, one.namespace) if hash_ != decided
+        ]
+    if asking := [other for other in others if other and other.reviews]:
+        more = counted(sum(other.reviews for other in asking), "more question is", "more questions are")
+        suggest(
+            f"{more} pending in {counted(len(asking), 'other plan')}", *(a.answer(program()) for a in asking[:FINDINGS])
+        )
 
 
 def _show_unplanned(one: Night, store: Store, *, most: int | None) -> None:

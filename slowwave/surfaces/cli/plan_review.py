@@ -449,7 +449,6 @@ def _answer(desk: _Desk, asked: Queue, current: Waiting | None, line: str) -> bo
 def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
     """Take rows out of a merge, or reword a text; the new plan is printed with its command."""
     from slowwave.night.answers import amendable, edit, split
-    from slowwave.plans.ledger import read_plan
 
     stored = desk.stored(current.id)
     way = amendable(stored)
@@ -466,8 +465,11 @@ def _amend(desk: _Desk, current: Waiting, key: str, rest: str) -> None:
         if not rest:
             raise Refused("Give the words that the memory should say, such as `e We met on Monday.`")
         made = edit(*at, text=rest, by=desk.reviewer)
-    with desk.store.connect("reader") as connection:
-        desk.plan = read_plan(connection, desk.plan.plan_hash)
+    if key == "e":
+        say(
+            f"Made item {made.item[:8]} of plan {made.plan_hash[:12]} with your text; --sign approves it too. u undoes it."
+        )
+        return
     say(
         f"It is pending as item {made.item[:8]} of plan {made.plan_hash[:12]}; a draft rejects this one. u undoes both."
     )
@@ -578,7 +580,7 @@ def _look_decided(desk: _Desk, asked: Queue) -> None:
 
 def _ending(desk: _Desk) -> None:
     from slowwave.night.answers import count_answers, given_answers
-    from slowwave.plans.review.drafts import read_drafts
+    from slowwave.plans.review.drafts import read_drafts, read_session
 
     counts = _Desk(desk.store, desk.plan, desk.reviewer).queue()
     drafts = read_drafts(desk.store, desk.namespace, desk.plan.plan_hash)
@@ -591,6 +593,10 @@ def _ending(desk: _Desk) -> None:
         say(f"Reviewers contradict each other about item {item}.")
     name, hash_ = argument(desk.namespace), desk.plan.plan_hash[:12]
     command = f"{program()} plans review {name} {hash_} --by {argument(desk.reviewer)}"
+    session = read_session(desk.store, desk.namespace, desk.plan.plan_hash)
+    if not session[0].covers.decided and not any(one.covers.yes or one.covers.no for one in session):
+        suggest("There is nothing to approve yet. Answer a question first", command)
+        return
     if counts.decided:
         show = f"{program()} plans diff {name} {hash_}"
         suggest("Read each change first, also of the items that planners decided", show)
@@ -605,7 +611,7 @@ def _ending(desk: _Desk) -> None:
 
 def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: bool) -> None:
     from slowwave.operations import permits
-    from slowwave.plans.review.drafts import sign_session
+    from slowwave.plans.review.drafts import read_session, sign_session
 
     first, *others = sign_session(
         desk.store,
@@ -633,6 +639,13 @@ def _sign(desk: _Desk, *, include_decided: bool, force: bool, note: str, json: b
         if one.approval_id:
             suggest_apply(desk.namespace, one.plan_hash, one.lacks)
             break
+    for one in read_session(desk.store, desk.namespace, desk.plan.plan_hash)[1:]:
+        if one.open:
+            name, hash_ = argument(desk.namespace), one.plan.plan_hash[:12]
+            suggest(
+                f"{counted(len(one.open), 'question is', 'questions are')} open in plan {hash_}, made by your answers",
+                f"{program()} plans review {name} {hash_} --by {argument(desk.reviewer)}",
+            )
 
 
 def _as_json(desk: _Desk) -> dict[str, object]:

@@ -230,7 +230,8 @@ def resolve(
 ) -> None:
     """Decide which row of a conflict is right.
 
-    The next night proposes to retire the other row. No policy and no model overrules the decision.
+    The next night proposes to retire the other row, even if that was
+    rejected or undone before. No policy and no model overrules the decision.
     """
     from slowwave.plans.conflicts import resolve_conflict
 

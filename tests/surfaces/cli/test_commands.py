@@ -106,6 +106,8 @@ def test_an_unchanged_namespace_is_skipped_unless_forced(store: Store, run: Run,
         "awaiting_approval",
         "superseded",
     ]
+    before = f"0 new items, {forced['new_items'] + forced['carried_items']} pending from before"
+    assert before in run("night", "acme", "--force")[1]
 
 
 def test_all_namespaces_in_one_go(store: Store, run: Run) -> None:

@@ -305,7 +305,7 @@ def test_a_rejection_is_withdrawn(run: Run, answer: Answer, review: Review) -> N
 def test_a_merge_is_split_and_a_text_edited_in_the_terminal(
     store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What cannot be is said and the review goes on; each leads to a plan of its own by a command that works as printed."""
+    """Refusals keep the review going; the signature covers the edited text and names the plan of the split by a command that works."""
     people(store)
 
     def answered(*lines: str) -> str:
@@ -317,12 +317,33 @@ def test_a_merge_is_split_and_a_text_edited_in_the_terminal(
     asked = answered("x", "x 9", "e We met.", "x 2 2", "x 2", "e", "e We met in Porto.", "q")
     assert [word in asked for word in ("Name columns from 1 to 4", "proposes no text", "Give the words")] == [True] * 3
     made = re.findall(r"^  slowwave (plans review acme \w{12} --by mara)$", asked, re.MULTILINE)
-    assert len(made) == 2
+    assert len(made) == 1
     drafts = read_drafts(store, "acme", waiting(store).plan_hash)
     assert [(d.verdict, d.amended[:12] in asked) for d in drafts.values()] == [("no", True)] * 2
-    code, text, _ = run(*made[1].split(), "--json")
+    code, text, _ = run(*made[0].split(), "--json")
     (group,) = json.loads(text)["groups"]
-    assert (code, group["code"]) == (0, "shorter")
+    assert (code, group["code"]) == (0, "same")
+    code, text, _ = run(*made[0].split(), "--sign")
+    assert (code, "made by your answers: 1 approved, 0 rejected" in text) == (0, True)
+    assert f"1 question is open in plan {made[0].split()[3]}, made by your answers:\n  slowwave {made[0]}\n" in text
+    assert "acme       approved, not applied  1 question, 1 to apply" in run("status", "acme")[1]
+    assert "1 question is still pending" in run("apply", "acme")[1]
+
+
+def test_nothing_to_approve_prints_no_command_that_is_refused(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people(store)
+    monkeypatch.setattr("sys.stdin", io.StringIO("x 4\nq\n"))
+    _, asked, _ = run("plans", "review", "acme", "--by", "mara", waiting(store).plan_hash)
+    (made,) = re.findall(r"plans review acme (\w{12}) --by mara\n", asked.split("Approve it")[0])
+    assert run("plans", "review", "acme", made, "--by", "mara", "--sign")[0] == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    _, asked, _ = run("plans", "review", "acme", made, "--by", "mara")
+    assert "--sign\n" not in asked
+    assert f"Answer a question first:\n  slowwave plans review acme {made} --by mara\n" in asked
+    code, _, problem = run("plans", "review", "acme", made, "--by", "mara", "--sign")
+    assert (code, f"plans review acme {made} --by" in problem) == (2, True)
 
 
 def test_cluster_of_four_statements_is_settled_in_one_session_of_the_terminal(
