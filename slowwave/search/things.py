@@ -148,7 +148,7 @@ def grouped(
     count: int, cited: Collection[Cited], joined: Callable[[Cited], bool], single: Callable[[int], bool]
 ) -> list[list[int]]:
     """Group the positions of rows, best first, into results: each starts with its representative, see ``leaders``."""
-    found = leaders(cited, told, single)
+    found = leaders(cited, joined, single)
     things: dict[int, list[int]] = {}
     for place in range(count):
         things.setdefault(found.get(place, place), []).append(place)
