@@ -218,14 +218,14 @@ def _merge(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
     return ItemOutcome(
         (stays,),
         tuple(ends),
-        _what_joins(item),
+        _why_joined(item),
         "merges",
         noun="the name " if entities else "",
         name=name if name != stays.text else "",
     )
 
 
-def _what_joins(item: Item) -> str:
+def _why_joined(item: Item) -> str:
     if item.evidence.get("pattern") == "part of another":
         return "the longer text states it as well"
     return f"they {SAME.get(item.mutation.table, 'are one thing')}"

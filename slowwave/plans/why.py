@@ -431,7 +431,7 @@ def _notes(item: Item, lost: Sequence[tuple[str, str]], asked: str) -> Iterator[
                 yield f"{names}: {percent(float(pair.get('probability', 0)))}"
     yield from _judges(evidence.get("judges"))
     if terms := sorted({term for _, term in lost}):
-        yield f"What only an absorbed row says would no longer be found: {', '.join(map(in_words, terms))}."
+        yield f"Words of absorbed rows alone would no longer be found: {', '.join(map(in_words, terms))}."
 
 
 def _judges(verdict: object) -> Iterator[str]:

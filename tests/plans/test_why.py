@@ -126,7 +126,7 @@ def test_what_a_merge_would_lose_is_said() -> None:
     """The plan's probe names it by the absorbed row, as the item was sealed anew for review."""
     lost = [{"item": uid("before"), "row": uid("y"), "term": "v1.2"}, {"item": "i", "row": uid("z"), "term": "no"}]
     account = why(merge("review"), {"specifics": {"lost": lost}})
-    assert account.notes == ("What only an absorbed row says would no longer be found: v1.2.",)
+    assert account.notes == ("Words of absorbed rows alone would no longer be found: v1.2.",)
 
 
 def test_where_only_a_value_is_in_question_nothing_else_is_asked() -> None:
