@@ -2,7 +2,8 @@
 
 A marker of repetition ("always", "each Sunday", "on Fridays", "by default") makes the dates of its clause part of a habit or rule, unless
 the verb shows one particular time: "He called every day last week", "I will call every hour tomorrow", "Every participant must arrive
-tomorrow". Orders with "never", and warnings to put something off, are rules as well. A date whose clause is a habit, but that may be a
+tomorrow". Orders with "never", and warnings to put something off, are rules as well. A condition ("If it rains, the match moves to
+tomorrow") is a rule or one case, so a person is asked, and "whenever" is a rule. A date whose clause is a habit, but that may be a
 particular one ("She often wears the coat that she bought last week"), is doubtful, and a person is asked.
 
 English by clauses and the verbs of ``slowwave.text.date_context``; seven other languages by markers in the same clause. Linear in the
@@ -113,6 +114,9 @@ _AHEAD: Final = re.compile(r"\b(?:tomorrow|next|coming|hence|from now)\b|^in\b",
 _PARTICIPLE: Final = re.compile(r"(?:\b(?:is|are|be|being|gets?)|['’](?:re|m))\s(?:\w+\s){0,2}$", re.IGNORECASE)
 """The words before a participle of the present: "is always snuggled in"."""
 
+_CONDITIONS: Final = re.compile(r"\b(?:(?P<each>whenever|wherever)|if|unless|when|as soon as|in case)\b", re.IGNORECASE)
+"""Words of a rule for all such cases: "If a parcel misses the van, it arrives tomorrow"; or of one case: "If it rains tomorrow"."""
+
 _PAST: Final = frozenset(("past", "unclear"))
 _LENGTH: Final = (
     (1, re.compile(r"second|minute|hour", re.IGNORECASE)),
@@ -135,10 +139,14 @@ def repetition(text: str, start: int, end: int, cues: Cues) -> Repetition:
     first, last = _sentence(text, start, end)
     if _PUT_OFF.search(text, first, last):
         return "repeated"
-    if not _MARKERS.search(text, first, last):
-        return ""
-    first, last = _clause(text, first, last, start, end)
     found: Repetition = ""
+    if (condition := _CONDITIONS.search(text, first, last)) and not _places(cues, first, last, _PAST):
+        if condition["each"]:
+            return "repeated"
+        found = "doubtful"
+    if not _MARKERS.search(text, first, last):
+        return found
+    first, last = _clause(text, first, last, start, end)
     for marker in _MARKERS.finditer(text, first, last):
         if start <= marker.start() < end or (marker.end() == start - 1 and marker[0].casefold() == "sometimes"):
             continue

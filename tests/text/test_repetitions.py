@@ -24,6 +24,7 @@ def outcomes(text: str, language: str = "") -> list[str]:
         "We always plan the menu for tomorrow.",
         "The newsletter summarises yesterday every morning.",
         "Every evening the bot posts the weather for tomorrow.",
+        "Whenever Rita is ill, Tom takes her shift tomorrow.",
         "Every evening, the bot posts the weather for tomorrow.",
         "Every evening the bot posted the weather for tomorrow.",
         "You will receive the weather for tomorrow every evening.",
@@ -102,3 +103,22 @@ def test_perhaps_repeated_date_is_asked_about(text: str) -> None:
 def test_markers_of_other_languages_count_in_their_clause(language: str, repeated: str, once: str) -> None:
     assert outcomes(repeated, language) == ["repeated"]
     assert outcomes(once, language) == ["other language"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If a parcel misses the van, it arrives tomorrow.",
+        "Unless it snows, deliveries arrive tomorrow.",
+        "When the tide is low, the ferry leaves tomorrow instead.",
+        "If it rains tomorrow, the match is off.",
+    ],
+)
+def test_date_beside_a_condition_is_asked_about(text: str) -> None:
+    """A rule and one case have the same words, so the date is no decision."""
+    assert outcomes(text) == ["perhaps repeated"]
+
+
+def test_date_beside_a_condition_of_the_past_is_written() -> None:
+    """What has happened has a day."""
+    assert outcomes("When I called Ada yesterday, she was ill.") == outcomes("I called Ada yesterday.")
