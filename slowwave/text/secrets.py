@@ -432,6 +432,12 @@ _CARD_WORDS: Final = re.compile(
     r"carte|tarjeta|cart[ãa]o|carta|(?:be)?zahl\w*|pag[oa]\w*|paiement|payer)\b|\b(?:0[1-9]|1[0-2])/\d\d\b",
     re.IGNORECASE,
 )
+_CARD_DETAILS: Final = re.compile(
+    r"\b(?:cvv|cvc|exp(?:ir\w+|\.)|valid (?:thru|until|through)|pin|visa|master ?card|amex)\b|\b(?:0[1-9]|1[0-2])/\d\d\b",
+    re.IGNORECASE,
+)
+"""Words after a card's number: "…, exp 04/29", not "… was paid with card …", which has a number of its own."""
+
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])")
 _IBAN_LENGTHS: Final = (  # country code and length in characters
     "AT20 BE16 BG22 CH21 CY28 CZ24 DE22 DK18 EE20 ES24 FI18 FR27 GB22 GR27 HR21 HU28 IE22 IT27 LI21 LT20 LU20 LV21 MT31 NL18 "
@@ -685,8 +691,12 @@ def _cards(text: str) -> Iterator[Detection]:
 
 
 def _has_other_name(text: str, start: int, end: int) -> bool:
-    """Return whether a text calls a number an order, tracking, customer or serial number and the like, and mentions no card nearby."""
-    if _CARD_WORDS.search(text[max(0, start - _NEAR_CARD) : start]) or _CARD_WORDS.search(text[end : end + _NEAR_CARD]):
+    """Return whether a text calls a number an order, tracking, customer or serial number and the like.
+
+    It does not if it mentions a card before the number, or gives details of one after it.
+    """
+    before, after = text[max(0, start - _NEAR_CARD) : start], text[end : end + _NEAR_CARD]
+    if _CARD_WORDS.search(before) or _CARD_DETAILS.search(after):
         return False
     return _NUMBERED.search(text, max(0, start - _NEAR_CARD), start) is not None
 

@@ -72,11 +72,18 @@ def test_card_numbers_and_accounts_need_their_check_digits() -> None:
         "Orders 5425233430109903 and {} are late.",
         "Die Sendungsnummer ist {}.",
         "Numéro de commande : {}",
+        "Invoice number {} was paid.",
     ],
 )
 def test_card_number_that_has_another_name_proves_nothing(text: str) -> None:
     number = "".join(("4539", "1488", "0343", "6467"))
     assert {f.rule for f in secrets(text.format(number))} == {"possible card number"}
+
+
+def test_order_that_was_paid_with_a_card_is_not_the_card() -> None:
+    order, card = "".join(("4539", "1488", "0343", "6467")), "".join(("5425", "2334", "3010", "9903"))
+    found = secrets(f"The order {order} was paid with card {card}.")
+    assert [f.rule for f in found] == ["possible card number", "card number"]
 
 
 @pytest.mark.parametrize(
