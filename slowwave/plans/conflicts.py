@@ -304,7 +304,8 @@ def resolve_conflict(
         )
         if changed.rowcount != 1:
             raise Refused(
-                f"Conflict {one.id[:8]} is over: one of its rows is retired. Undo that first, run a night, and rule again."
+                f"Conflict {one.id[:8]} was over at the last night: one of its rows was retired. If that is not undone yet, undo it; "
+                "then run a night, and rule again."
             )
         connection.execute(_WITHDRAW, (one.id,))
     return list_conflicts(store, namespace, prefix=one.id)[0]

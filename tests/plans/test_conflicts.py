@@ -90,7 +90,7 @@ def test_apply_ends_a_conflict_and_undo_opens_it_again(store: Store) -> None:
     over = only(store, slug)
     assert (over.resolution, over.winner_id, over.loser_id) == ("invalidated", uid("lisbon"), uid("porto"))
     assert over.resolved_at is not None
-    with pytest.raises(Refused, match="is over"):
+    with pytest.raises(Refused, match="was over at the last night"):
         resolve_conflict(store, slug, over.id, verdict="a", by="mara")
     undo_run(store, result.run_id)
     assert digest(store, slug) == before

@@ -219,7 +219,7 @@ def _suggest_next(store: Store, namespace: str) -> None:
         left = [one for hash_ in waiting_plans(connection, namespace) if (one := undecided(connection, hash_))]
     if asking := [one for one in left if one.reviews]:
         pending = counted(sum(one.reviews for one in asking), "question is", "questions are")
-        suggest(f"{pending} still pending. Answer them", asking[0].answer(program()))
+        suggest(f"{pending} still pending. To answer", asking[0].answer(program()))
     elif left:
         pending = counted(sum(one.decided for one in left), "item is", "items are")
         suggest(

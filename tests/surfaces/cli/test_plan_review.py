@@ -113,7 +113,7 @@ def test_answers_are_kept_and_signed_with_one_command(answer: Answer, review: Re
     assert review.statuses()[likeliest[0]] == "applied"
     left = sum(review.statuses()[item] == "pending" for item in likeliest)
     ask_again = f"plans review {review.slug} {review.hash[:12]} --by YOUR-NAME"
-    assert re.search(rf"{left} questions? (is|are) still pending\. Answer them:\n  slowwave {ask_again}", told), told
+    assert re.search(rf"{left} questions? (is|are) still pending\. To answer:\n  slowwave {ask_again}", told), told
 
 
 def test_the_end_of_the_input_leaves_and_the_next_time_goes_on(answer: Answer, review: Review) -> None:
