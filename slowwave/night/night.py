@@ -55,7 +55,7 @@ from slowwave.operations.rejections import MERGING, REJECTED, rejected_merges
 from slowwave.operations.setting_names import Config, check_settings, with_config
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import open_budget, pending_review, unless_decided, write_findings, write_plan
+from slowwave.plans.ledger import open_budget, pending_items, unless_decided, write_findings, write_plan
 from slowwave.plans.lowering import LoweredItems, lower_items
 from slowwave.plans.policies import Decisions, decide_by_policies, decide_carried
 from slowwave.plans.report import Report, why_nothing
@@ -568,9 +568,7 @@ def make_plan(
     plan, probes = prove(header, made_of.lowered.items, inputs, proposals, scope=scope, ops=ops, kept=context.kept)
     if now:
         plan = unless_decided(store, plan, snapshot.snapshot_id)
-    planned = {i.id for i in plan.items}
-    carried = pending_review(store, snapshot.namespace_id) & planned
-    repeated = pending_review(store, snapshot.namespace_id, decided=True) & planned
+    carried, repeated = (ids & {i.id for i in plan.items} for ids in pending_items(store, snapshot.namespace_id))
     recorded = write_plan(
         store,
         plan,

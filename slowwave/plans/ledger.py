@@ -77,9 +77,9 @@ _ITEMS: Final = """
 SELECT operation, decision, risk, status, reason, mutation, evidence, sources, tokens, question FROM night.plan_items
 WHERE plan_hash = %s AND starts_with(item_id::text, %s) ORDER BY ordinal
 """
-_REVIEWS: Final = """
-SELECT i.item_id::text FROM night.plan_items i JOIN night.plans p USING (plan_hash) WHERE p.namespace_id = %s
-AND p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND (i.decision <> 'review') = %s AND i.status = 'pending'
+_PENDING: Final = """
+SELECT i.item_id::text, i.decision = 'review' FROM night.plan_items i JOIN night.plans p USING (plan_hash) WHERE p.namespace_id = %s
+AND p.state IN ('awaiting_approval', 'approved') AND p.expires_at > now() AND i.status = 'pending'
 """
 _EXPIRE: Final = """
 UPDATE night.plans SET state = 'expired' WHERE state = 'awaiting_approval' AND expires_at <= now() RETURNING run_id::text
@@ -393,11 +393,12 @@ def _odd_form(hash_: str) -> str:
     return f"Plan {hash_[:12]} is not in the form that this version writes: run the night again."
 
 
-def pending_review(store: Store, namespace_id: str, *, decided: bool = False) -> frozenset[str]:
-    """Return the ids of pending review items in valid plans, which a new night carries over, or of the ``decided`` items in them."""
+def pending_items(store: Store, namespace_id: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the ids of the pending questions in valid plans, which a new night carries over, and those of the pending decided items."""
     with store.connect("reader") as connection:
-        rows = connection.execute(_REVIEWS, (namespace_id, decided))
-        return frozenset(str(i) for (i,) in rows)
+        rows = connection.execute(_PENDING, (namespace_id,)).fetchall()
+    asked, decided = (frozenset(str(id_) for id_, asks in rows if asks is kind) for kind in (True, False))
+    return asked, decided
 
 
 def expire_plans(store: Store) -> int:

@@ -11,7 +11,7 @@ from slowwave.errors import Refused
 from slowwave.night.executor import apply_approval
 from slowwave.plans import gate, policies
 from slowwave.plans.gate import reject
-from slowwave.plans.ledger import pending_review, read_plan
+from slowwave.plans.ledger import pending_items, read_plan
 from slowwave.plans.permitted import Permits
 from slowwave.store.connect import Store
 from tests.nights import new_world, write_a_plan
@@ -27,7 +27,7 @@ def test_an_approval_covers_everything_but_review_items(store: Store) -> None:
     assert len(reviews) == 1
     assert set(approval.item_ids) == {i.id for i in plan.items} - set(reviews)
     assert approval.lacks == "", "one approval is enough"
-    assert pending_review(store, world.namespace_id) == frozenset(reviews)
+    assert pending_items(store, world.namespace_id)[0] == frozenset(reviews)
     second = approve(store, world.slug, plan.plan_hash, approver="mara", include_review=True)
     assert list(second.item_ids) == reviews
 

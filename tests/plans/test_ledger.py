@@ -7,7 +7,7 @@ import pytest
 
 from slowwave.operations import permits
 from slowwave.plans.gate import reject
-from slowwave.plans.ledger import expire_plans, pending_review, read_plan, write_findings, write_plan
+from slowwave.plans.ledger import expire_plans, pending_items, read_plan, write_findings, write_plan
 from slowwave.plans.report import Finding
 from slowwave.plans.seal import Header, Plan, seal
 from slowwave.store.claims import open_plan_run
@@ -29,23 +29,23 @@ def test_a_night_that_finds_only_what_waits_leaves_the_plan_before_it_standing(s
     """Review pairs are carried over: nobody is asked twice, and the first plan can still be approved."""
     world = new_world(store)
     _, first = write_a_plan(store, world)
-    waiting = pending_review(store, world.namespace_id)
+    waiting = pending_items(store, world.namespace_id)[0]
     second = seal(
         Header(world.namespace_id, world.slug, "s2", "f"), [i for i in first.items if i.id in waiting], permits()
     )
     assert _write(store, world, second, waiting) == "empty"
     assert approve(store, world.slug, first.plan_hash, approver="mara", include_review=True).item_ids
-    assert pending_review(store, world.namespace_id) == frozenset()
+    assert pending_items(store, world.namespace_id)[0] == frozenset()
 
 
 def test_a_night_with_something_new_takes_the_waiting_pairs_with_it(store: Store) -> None:
     """The newer plan holds both, and the older is superseded."""
     world = new_world(store)
     _, first = write_a_plan(store, world)
-    waiting = pending_review(store, world.namespace_id)
+    waiting = pending_items(store, world.namespace_id)[0]
     second = seal(Header(world.namespace_id, world.slug, "s2", "f"), first.items, permits())
     assert _write(store, world, second, waiting) == "awaiting_approval"
-    assert pending_review(store, world.namespace_id) == waiting
+    assert pending_items(store, world.namespace_id)[0] == waiting
     with store.connect("reader") as connection:
         assert read_plan(connection, first.plan_hash).state == "superseded"
         assert {s.item.id for s in read_plan(connection, second.plan_hash).items} == {i.id for i in first.items}
