@@ -420,23 +420,25 @@ _NUMBERED: Final = re.compile(
     r"|(?:numéro|número|numero|n[°º]) (?:de |di |d['’])?(?:commande|suivi|facture|client|série|colis|pedido|seguimiento|factura|"
     r"cliente|serie|envío|ordine|spedizione|fattura|rastreio|fatura|encomenda))"
     r"(?: (?:for|of|from|to) (?:[\w'’-]+ ){1,4}?)?[\s:#=(\"'`]{0,4}"
-    r"(?:(?:is|was|are|ist|lautet|est|es|è|é|has|with|the|number|no\.?|id)[\s:#=(\"'`]{1,4}){0,3}"
+    r"(?:(?:is|was|are|ist|lautet|est|es|è|é|has|with(?= the (?:number|no\b|id))|the|number|no\.?|id)[\s:#=(\"'`]{1,4}){0,3}"
     r"(?:[\d -]{12,23}(?:, | and | or )){0,4}$",
     re.IGNORECASE,
 )
 """The words before a number that is not a card's: "the tracking number of the parcel is …", not "For the order use …"."""
 
-_CARD_WORDS: Final = re.compile(
-    r"\b(?:(?:credit|debit|gift|bank)?[ -]?cards?|visa|master ?card|amex|american express|maestro|discover|diners|credit|debit|"
-    r"pay|pays|paid|paying|payments?|charge[ds]?|billed|cvv|cvc|exp(?:ir\w+|\.)|valid (?:thru|until|through)|pin|\w*karten?|"
-    r"carte|tarjeta|cart[ãa]o|carta|(?:be)?zahl\w*|pag[oa]\w*|paiement|payer)\b|\b(?:0[1-9]|1[0-2])/\d\d\b",
-    re.IGNORECASE,
-)
 _CARD_DETAILS: Final = re.compile(
     r"\b(?:cvv|cvc|exp(?:ir\w+|\.)|valid (?:thru|until|through)|pin|visa|master ?card|amex)\b|\b(?:0[1-9]|1[0-2])/\d\d\b",
     re.IGNORECASE,
 )
 """Words after a card's number: "…, exp 04/29", not "… was paid with card …", which has a number of its own."""
+
+_CARD_WORDS: Final = re.compile(
+    rf"{_CARD_DETAILS.pattern}|\b(?:(?:credit|debit|gift|bank)?[ -]?cards?|american express|maestro|discover|diners|credit|debit|"
+    r"pay|pays|paid|paying|payments?|charge[ds]?|billed|\w*karten?|"
+    r"carte|tarjeta|cart[ãa]o|carta|(?:be)?zahl\w*|pag[oa]\w*|paiement|payer)\b",
+    re.IGNORECASE,
+)
+"""Words of cards and payments before a number."""
 
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])")
 _IBAN_LENGTHS: Final = (  # country code and length in characters
