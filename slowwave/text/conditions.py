@@ -28,11 +28,13 @@ _TIMED: Final = r"when(?:ever)?|while|until|till|once|whilst"
 _LEAD: Final = (
     r"[\s\"'“‘«(\[*_>-]*(?:\d{1,3}[.)]\s+)?(?:(?:but|and|so|however|though|also|note|remember),?\s(?:that\s)?)?"
 )
-_ASKED: Final = "".join(
+ASKED: Final = "".join(
     rf"(?<!\b{word}\s)"
     for word in ("ask", "asks", "asked", "wonder", "wonders", "know", "knows", "see", "check", "as", "even")
 )
-_MARK: Final = re.compile(rf"\b(?:(?P<strict>{_ASKED}(?:{_STRICT}))|(?P<timed>{_TIMED}))\b", re.IGNORECASE)
+"""Lookbehinds of a pattern: the words before an "if" that opens a question ("Ann asked if it rains") and no condition."""
+
+_MARK: Final = re.compile(rf"\b(?:(?P<strict>{ASKED}(?:{_STRICT}))|(?P<timed>{_TIMED}))\b", re.IGNORECASE)
 """A word that opens a condition. Matches ``stays open unless it rains`` and must not match ``Ann asked if it rains``."""
 
 _OPENS: Final = re.compile(

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
+from slowwave.text.conditions import ASKED
 from slowwave.text.date_context import Cues
 
 Repetition = Literal["", "repeated", "doubtful"]
@@ -114,7 +115,9 @@ _AHEAD: Final = re.compile(r"\b(?:tomorrow|next|coming|hence|from now)\b|^in\b",
 _PARTICIPLE: Final = re.compile(r"(?:\b(?:is|are|be|being|gets?)|['’](?:re|m))\s(?:\w+\s){0,2}$", re.IGNORECASE)
 """The words before a participle of the present: "is always snuggled in"."""
 
-_CONDITIONS: Final = re.compile(r"\b(?:(?P<each>whenever|wherever)|if|unless|when|as soon as|in case)\b", re.IGNORECASE)
+_CONDITIONS: Final = re.compile(
+    rf"\b(?:(?P<each>whenever|wherever)|{ASKED}if|unless|when|as soon as|in case)\b", re.IGNORECASE
+)
 """Words of a rule for all such cases: "If a parcel misses the van, it arrives tomorrow"; or of one case: "If it rains tomorrow"."""
 
 _PAST: Final = frozenset(("past", "unclear"))

@@ -57,6 +57,7 @@ def test_date_in_habit_or_rule_is_left_alone(text: str) -> None:
         "I work from home every day next week.",
         "Next week I work from home every day.",
         "The weekly report is due tomorrow.",
+        "Check if the parcel arrives tomorrow.",
         "She left yesterday, as always without a word.",
         "Since last week my phone always crashes.",
         "Up until last week I always used an editor.",
