@@ -16,7 +16,7 @@ from typing import Final, Literal
 from slowwave.changes.cells import OVERLAY, Cell, Insert, Value, inserted_id
 from slowwave.changes.mutation import Mutation
 from slowwave.plans.items import Item
-from slowwave.plans.questions import NO_SIDE, SAME, reason_in_words
+from slowwave.plans.questions import NO_SIDE, SAME, is_part_of_another, reason_in_words
 from slowwave.text.quotation import quotable
 from slowwave.text.tokens import fold
 
@@ -226,7 +226,7 @@ def _merge(item: Item, names: Mapping[str, str]) -> ItemOutcome | None:
 
 
 def _why_joined(item: Item) -> str:
-    if item.evidence.get("pattern") == "part of another":
+    if is_part_of_another(item):
         return "the longer text states it as well"
     return f"they {SAME.get(item.mutation.table, 'are one thing')}"
 

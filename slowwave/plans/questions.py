@@ -219,6 +219,11 @@ def asks_which(item: Item) -> bool:
     return "winner_id" in evidence or ("earlier" in evidence and "later" in evidence)
 
 
+def is_part_of_another(item: Item) -> bool:
+    """Return whether a merge joins a text with a longer one that states it as well."""
+    return item.evidence.get("pattern") == "part of another"
+
+
 def reason_in_words(evidence: Mapping[str, object], *, decided: bool = False) -> str:
     """Return what the two rows of a conflict do, in words; empty if the evidence has no reason of a conflict.
 

@@ -12,7 +12,7 @@ from slowwave.changes.cells import VERSION, Value
 from slowwave.changes.mutation import ERASURES, Mutation, Row
 from slowwave.plans.items import Item
 from slowwave.plans.outcome import NO_NAMES, ItemOutcome, find_outcome, instant, seen_words
-from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, losses, plain_name, question
+from slowwave.plans.questions import SAME, ReviewQuestion, in_doubt, is_part_of_another, losses, plain_name, question
 from slowwave.plans.show import changes, foreign_end, rewordings, state_change
 from slowwave.plans.waterfall import Step, one_in, percent, steps
 from slowwave.plans.writings import KINDS, NO_UNDO, about, writing
@@ -273,7 +273,7 @@ def _ends(mutation: Mutation, ended: Sequence[Row]) -> str:
 def _joined(item: Item) -> str:
     """Describe what the rows of a merge have in common."""
     names = " and ".join(f"“{name}”" for name in _names(item))
-    if item.evidence.get("pattern") == "part of another":
+    if is_part_of_another(item):
         return f"of {names} one states the other as well"
     return f"{names} {SAME.get(item.mutation.table, 'are one thing')}"
 

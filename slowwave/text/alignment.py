@@ -32,7 +32,7 @@ from slowwave.text.date_context import IRREGULAR
 from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion, is_profession
 from slowwave.text.figures import is_unit, join_thousands
-from slowwave.text.frames import PASSING, SEVERAL, TAKES_MANY, without_lead
+from slowwave.text.frames import PASSING, SEVERAL, TAKES_MANY, shared_beginning, shared_end, without_lead
 from slowwave.text.lexicon import is_word
 from slowwave.text.names import is_given, is_plain, known_names
 from slowwave.text.relations import MEMBERSHIPS
@@ -675,8 +675,8 @@ def are_other_tasks(one: str, other: str) -> bool:
     a, b = _task(one), _task(other)
     if a is None or b is None or stem_of(a[0]) != stem_of(b[0]) or a == b:
         return False
-    start = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    ends = next((n for n in range(min(len(a), len(b)) - start) if a[-1 - n] != b[-1 - n]), min(len(a), len(b)) - start)
+    start = shared_beginning(a, b)
+    ends = shared_end(a[start:], b[start:])
     mine, theirs = (range(start, len(side) - ends) for side in (a, b))
     if not mine or not theirs:
         return False

@@ -125,12 +125,9 @@ def read_framed(text: str) -> Framed | None:
     return Framed(words, tuple(capital for _, capital in kept))
 
 
-def shared_beginning(one: Framed, two: Framed) -> int:
-    """Return the number of words with which both statements begin."""
-    return next(
-        (n for n, (a, b) in enumerate(zip(one.words, two.words, strict=False)) if a != b),
-        min(len(one.words), len(two.words)),
-    )
+def shared_beginning(one: Sequence[str], two: Sequence[str]) -> int:
+    """Return the number of words with which both begin."""
+    return next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
 def other_value(one: Framed, two: Framed) -> OtherValue | None:
@@ -140,11 +137,11 @@ def other_value(one: Framed, two: Framed) -> OtherValue | None:
     after a word of content ("Tom leads the crew of …"). Of what follows, at most six words on each side differ, and neither value
     contains, names or extends the other. Half of the words of content are shared.
     """
-    start = shared_beginning(one, two)
+    start = shared_beginning(one.words, two.words)
     frame = one.words[:start]
     if start < FEWEST or not _is_frame(frame):
         return None
-    ends = _shared_end(one.words[start:], two.words[start:])
+    ends = shared_end(one.words[start:], two.words[start:])
     mine, theirs = (range(start, len(side.words) - ends) for side in (one, two))
     a, b = (tuple(side.words[k] for k in span) for side, span in ((one, mine), (two, theirs)))
     if not 0 < len(a) <= _LARGEST_VALUE or not 0 < len(b) <= _LARGEST_VALUE or not _are_rivals(frame, a, b):
@@ -174,8 +171,8 @@ def value_after(one: Framed, two: Framed) -> OtherValue | None:
     The place follows a word of content with its preposition ("closes at"), which is then the relation, or both values are figures. Both
     values have at most six words and no preposition. Whether they exclude each other is not decided.
     """
-    start = shared_beginning(one, two)
-    ends = _shared_end(one.words[start:], two.words[start:])
+    start = shared_beginning(one.words, two.words)
+    ends = shared_end(one.words[start:], two.words[start:])
     a, b = (side.words[start : len(side.words) - ends] for side in (one, two))
     frame = one.words[:start]
     while frame and frame[-1] in _ARTICLES:
@@ -191,8 +188,9 @@ def value_after(one: Framed, two: Framed) -> OtherValue | None:
         return None
     if not linked or subject in _ARTICLES:  # "vacate the flat by"
         return OtherValue(frame, " ".join(frame), figures)
-    own = subject in ("i", "we") and not verb.endswith("s")
-    return OtherValue(frame, f"{verb}{'s' * own} {link}", figures)
+    if subject in ("i", "we") and not verb.endswith("s"):
+        verb += "s"
+    return OtherValue(frame, f"{verb} {link}", figures)
 
 
 def _is_frame(frame: Sequence[str]) -> bool:
@@ -217,7 +215,7 @@ def _verb(frame: Sequence[str]) -> int | None:
     return next((n for n, word in enumerate(frame) if n and word in _CERTAIN), None)
 
 
-def _shared_end(one: Sequence[str], two: Sequence[str]) -> int:
+def shared_end(one: Sequence[str], two: Sequence[str]) -> int:
     """Return the number of last words that both have, if each has more than those."""
     shorter = min(len(one), len(two))
     return next((n for n in range(shorter) if one[-1 - n] != two[-1 - n]), shorter)

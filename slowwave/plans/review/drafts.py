@@ -700,13 +700,12 @@ def first_plan(connection: Connection, plan_hash: str, *, ended: bool = False) -
 
     A plan that can no longer be decided is passed over, so that what was made from its answers can still be approved, unless ``ended``.
     """
-    seen = {plan_hash}
-    while (row := connection.execute(_PARENT, {"plan": plan_hash, "ended": ended}).fetchone()) and str(
-        row[0]
-    ) not in seen:
-        plan_hash = str(row[0])
-        seen.add(plan_hash)
-    return plan_hash
+    seen = [plan_hash]
+    while row := connection.execute(_PARENT, {"plan": seen[-1], "ended": ended}).fetchone():
+        if (parent := str(row[0])) in seen:
+            break
+        seen.append(parent)
+    return seen[-1]
 
 
 def session_hashes(store: Store, plan_hash: str) -> list[str]:
