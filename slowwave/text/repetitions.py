@@ -4,7 +4,8 @@ A marker of repetition ("always", "each Sunday", "on Fridays", "by default") mak
 the verb shows one particular time: "He called every day last week", "I will call every hour tomorrow", "Every participant must arrive
 tomorrow". Orders with "never", and warnings to put something off, are rules as well. A condition ("If it rains, the match moves to
 tomorrow") is a rule or one case, so a person is asked, and "whenever" is a rule. A date whose clause is a habit, but that may be a
-particular one ("She often wears the coat that she bought last week"), is doubtful, and a person is asked.
+particular one ("She often wears the coat that she bought last week"), is doubtful, and a person is asked; so is one on which a verb in the
+present acts ("The dashboard compares today with yesterday").
 
 English by clauses and the verbs of ``slowwave.text.date_context``; seven other languages by markers in the same clause. Linear in the
 sentence.
@@ -21,6 +22,7 @@ from typing import Final, Literal
 
 from slowwave.text.conditions import ASKED
 from slowwave.text.date_context import Cues
+from slowwave.text.lexicon import is_word
 
 Repetition = Literal["", "repeated", "doubtful"]
 """``repeated``: said of many days; ``doubtful``: perhaps said of many days."""
@@ -111,6 +113,10 @@ _PUT_OFF: Final = re.compile(
 _BEFORE_NOUN: Final = re.compile(
     r"\b(?:for|of|about|from|until|till|to|with|over|against|covers?|\w+(?:ise|ize)s?)\s$", re.IGNORECASE
 )
+_PRESENT: Final = re.compile(
+    r"\w\s(?P<verb>[a-z]{2,}[^\W\d_su]s)\s(?!(?:for|of|about|from|until|till|to|with|over|against|is|are)\s)"
+)
+"""A verb in the present that has an object: "bakes the bread", not the noun in "tickets for"."""
 _AHEAD: Final = re.compile(r"\b(?:tomorrow|next|coming|hence|from now)\b|^in\b", re.IGNORECASE)
 _PARTICIPLE: Final = re.compile(r"(?:\b(?:is|are|be|being|gets?)|['’](?:re|m))\s(?:\w+\s){0,2}$", re.IGNORECASE)
 """The words before a participle of the present: "is always snuggled in"."""
@@ -147,9 +153,9 @@ def repetition(text: str, start: int, end: int, cues: Cues) -> Repetition:
         if condition["each"]:
             return "repeated"
         found = "doubtful"
-    if not _MARKERS.search(text, first, last):
-        return found
     first, last = _clause(text, first, last, start, end)
+    if not _MARKERS.search(text, first, last):
+        return found or ("doubtful" if _is_object_of_present(text, first, start, end, cues) else "")
     for marker in _MARKERS.finditer(text, first, last):
         if start <= marker.start() < end or (marker.end() == start - 1 and marker[0].casefold() == "sometimes"):
             continue
@@ -158,6 +164,15 @@ def repetition(text: str, start: int, end: int, cues: Cues) -> Repetition:
             return one
         found = found or one
     return found
+
+
+def _is_object_of_present(text: str, first: int, start: int, end: int, cues: Cues) -> bool:
+    """Return whether the date is a part of what a verb in the present acts on: "The dashboard compares today with yesterday"."""
+    owner = text[end - 2 : end] in ("'s", "’s")
+    if cues.at(start, end) != "none" or not (owner or _BEFORE_NOUN.search(text, first, start)):
+        return False
+    verbs = [m["verb"] for m in _PRESENT.finditer(text, first, start)]
+    return any(is_word(base) for verb in verbs for base in (verb[:-1], verb[:-2], f"{verb[:-3]}y"))
 
 
 def _sentence(text: str, start: int, end: int) -> tuple[int, int]:

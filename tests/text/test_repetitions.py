@@ -123,3 +123,30 @@ def test_date_beside_a_condition_is_asked_about(text: str) -> None:
 def test_date_beside_a_condition_of_the_past_is_written() -> None:
     """What has happened has a day."""
     assert outcomes("When I called Ada yesterday, she was ill.") == outcomes("I called Ada yesterday.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The cook bakes the bread for tomorrow at night.",
+        "The invoice covers last month.",
+        "The job copies yesterday's files to the archive.",
+    ],
+)
+def test_date_on_which_a_verb_in_the_present_acts_is_asked_about(text: str) -> None:
+    """A habit without a word of repetition has the same words as one case."""
+    assert outcomes(text) == ["perhaps repeated"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rita flies to Oslo tomorrow.",
+        "I need two tickets for tomorrow.",
+        "Ann booked seats for tomorrow.",
+        "Yesterday's build is broken.",
+        "Tom will bake scones for tomorrow.",
+    ],
+)
+def test_date_of_one_case_is_written(text: str) -> None:
+    assert outcomes(text) == ["counted from the day"]
