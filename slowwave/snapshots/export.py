@@ -133,7 +133,10 @@ def _one_instant(store: Store) -> Generator[tuple[Connection, datetime | None]]:
                 if place is store:
                     yield connection, None
                     return
-                ((seen, found),) = connection.execute(_SEEN, (xid,)).fetchall()
+                try:
+                    ((seen, found),) = connection.execute(_SEEN, (xid,)).fetchall()
+                except psycopg.errors.UndefinedTable:
+                    seen, found = False, None
                 if found != store_id:
                     raise StoreError(
                         f"{place.variable} leads to another store than SLOWWAVE_DATABASE_URL. Set it to a replica of that database."

@@ -96,7 +96,7 @@ def save_snapshot(snapshot: Snapshot, base: str) -> SavedSnapshot:
     written, and then removes all of them.
     """
     location = f"{folder_of(base, snapshot.namespace)}/{snapshot.snapshot_id}"
-    with _storage(base, "written to", "Nothing of it stays. Make room there or let this account write there"):
+    with _storage(base, "written to", f"Nothing of it stays. {_CHECK}"):
         system, path = fsspec.url_to_fs(location)
         if system.exists(f"{path}/{_META}"):
             raise SnapshotError(
@@ -112,7 +112,7 @@ def save_files(location: str, write: Callable[[Path], Mapping[str, Any]], size: 
 
     ``write`` writes them into a folder and returns what ``open_files`` returns about them. Names of files are those of ``_FILE``.
     """
-    with _storage(location, "written to", "Make room there or let this account write there"):
+    with _storage(location, "written to", _CHECK):
         system, path = fsspec.url_to_fs(location)
         if not system.exists(f"{path}/{_META}"):
             _save(system, path, write, size)
@@ -137,7 +137,7 @@ def open_files(location: str) -> tuple[Path, dict[str, Any]]:
 
 def put_file(location: str, content: bytes) -> None:
     """Save one file next to those of ``save_files``; it appears whole or not at all."""
-    with _storage(location, "written to", "Make room there or let this account write there"):
+    with _storage(location, "written to", _CHECK):
         system, path = fsspec.url_to_fs(location)
         if not _is_local(system):
             system.pipe_file(path, content)
@@ -167,6 +167,9 @@ def remove_files(location: str) -> None:
 def _save(system: fsspec.AbstractFileSystem, path: str, write: Callable[[Path], Mapping[str, Any]], size: int) -> bytes:
     """Save what ``write`` writes; return the content of ``meta.json``."""
     return _write_folder(write, Path(path)) if _is_local(system) else _upload(write, size, system, path)
+
+
+_CHECK: Final = "Check that the folder or bucket exists and has room, and that this account may write there"
 
 
 @contextmanager
@@ -513,10 +516,11 @@ def _new_in_cache(system: fsspec.AbstractFileSystem, path: str, size: int) -> Ge
 
 def _make_room(root: Path, size: int) -> None:
     """Remove cached snapshots until ``size`` more bytes fit the limit of the cache."""
-    limit = int(_cache_gib() * (1 << 30))
+    gib = _cache_gib()
+    limit = int(gib * (1 << 30))
     if size > limit:
         raise SnapshotError(
-            f"The snapshot takes {size / (1 << 30):,.1f} GiB, and the cache of this machine holds {limit / (1 << 30):g}. Set "
+            f"The snapshot takes {size / (1 << 30):,.1f} GiB, and the cache of this machine holds {gib:g}. Set "
             "SLOWWAVE_SNAPSHOT_CACHE_GIB to a larger number."
         )
     folders: list[tuple[float, int, Path]] = []

@@ -95,6 +95,7 @@ PROGRAM_VARIABLES: Final = frozenset(
             "REPLICA_URL",
             "DAGSTER_URL",
             "SNAPSHOTS",
+            "SNAPSHOT_CACHE_GIB",
             "DISABLE_APPLY",
             "TOKEN",
         ),
@@ -102,7 +103,7 @@ PROGRAM_VARIABLES: Final = frozenset(
         *("EMBEDDING_API_KEY", "JUDGE_API_KEY", "WRITER_API_KEY", "SEARCH_API_KEY"),
     )
 )
-"""Variables with our prefix that are no settings: addresses, keys, folders and the switch of apply."""
+"""Variables with our prefix that are no settings: addresses, keys, folders, the limit of their cache and the switch of apply."""
 
 OPERATORS: Final = (
     frozenset(  # addresses, schedules, and whether a program is run in a folder whose configuration it obeys

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from pathlib import Path
 
 import pytest
 
+import slowwave
 from slowwave.errors import SettingsError
 from slowwave.night.night import run_night
 from slowwave.operations.setting_names import (
@@ -60,6 +63,15 @@ def test_option_named_without_dots_is_found_with_its_dotted_name(key: str, neare
     (variable,) = unknown_variables({f"SLOWWAVE_{key}".upper(): "1"})
     names = [f"SLOWWAVE_{name.replace('.', '__')}".upper() for name in nearest.split(" or ")]
     assert (variable.nearest, variable.of_operation) == (" or ".join(names), True)
+
+
+def test_every_variable_that_the_code_reads_is_known() -> None:
+    names = r'(?:environ(?:\.get\(|\[)|getenv\()\s*"(SLOWWAVE_[A-Z_]+)"'
+    read = {
+        m for path in Path(slowwave.__file__).parent.rglob("*.py") for m in re.findall(names, path.read_text("utf-8"))
+    }
+    assert "SLOWWAVE_SNAPSHOT_CACHE_GIB" in read
+    assert unknown_variables(dict.fromkeys(read, "1")) == []
 
 
 def test_known_variables_are_accepted() -> None:

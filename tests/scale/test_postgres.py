@@ -116,6 +116,11 @@ def test_every_command_works_through_pgbouncer(behind: Store, programs: Path, tm
     for run in reversed(applied):
         slowwave("undo", "diary", run["run_id"])
     assert slowwave("namespace", "digest", "diary") == before
+    done = subprocess.run(
+        [programs / "slowwave", "dev", "--prepare"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode
+    assert "leads to a pooler" in " ".join(done.stderr.split())
     if own_login:
         assert left_behind(behind.owner, SIZE) == left_behind(behind.logins["applier"], SIZE) == [CLEAN] * SIZE
         return
@@ -263,6 +268,9 @@ def test_a_replica_of_another_store_is_refused(postgres: server.Server, store: S
         with pytest.raises(StoreError, match="SLOWWAVE_REPLICA_URL leads to another store"):
             export_snapshot(Store(store.owner, store.logins, replica=other.owner), slug)
         close_idle()
+    with pytest.raises(StoreError, match="SLOWWAVE_REPLICA_URL leads to another store"):  # one without our tables
+        export_snapshot(Store(store.owner, store.logins, replica=postgres.url("postgres")), slug)
+    close_idle()
 
 
 def test_a_read_that_the_replica_ends_is_explained(

@@ -25,7 +25,7 @@ from psycopg import sql
 from slowwave.errors import Refused, StoreError
 from slowwave.store import server
 from slowwave.store.connect import as_login
-from slowwave.store.logins import LOGINS, passwords
+from slowwave.store.logins import LOGINS, Session, passwords
 from slowwave.surfaces.cli.serve import PORT as REVIEW_PORT
 from slowwave.surfaces.cli.session import Json, has_review_packages, open_store, out, say, show_json
 
@@ -244,7 +244,12 @@ def _beside(store: URL) -> URL:
     """Return a database ``dagster`` on the store's server; create it if it is missing."""
     try:
         address = store.set(drivername="postgresql").render_as_string(hide_password=False)
-        with psycopg.connect(address, autocommit=True, connect_timeout=10) as connection:
+        with Session.open(address, "slowwave-dev") as connection:
+            if connection.pooled:
+                raise StoreError(
+                    "SLOWWAVE_DATABASE_URL leads to a pooler such as PgBouncer, and Dagster's database must be reached without one. Set "
+                    "SLOWWAVE_DAGSTER_URL to that database on the server itself."
+                )
             if connection.execute(_DAGSTER_DATABASE).fetchone() is None:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier("dagster")))
     except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
