@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowwave.errors import Refused
+from slowwave.errors import Refused, StoreError
 from slowwave.plans.commands import argument, undecided
 from slowwave.store.connect import Store
 from slowwave.store.namespaces import FIRST_NAMESPACE, namespaces
@@ -235,8 +236,13 @@ def doctor(json: Json = False) -> None:
     from slowwave.operations.setting_names import diagnose_settings
     from slowwave.plans.switches import why_disabled
     from slowwave.store.doctor import diagnose
+    from slowwave.store.migrate import migrate, pending_migrations
 
     store = Store.from_environment()
+    if store.embedded:
+        with suppress(StoreError):  # what keeps it from being migrated is diagnosed
+            if pending_migrations(store):
+                migrate(store)
     found = diagnose(store)
     well = not any(d.problem for d in found)
     disabled = ""

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from slowwave.snapshots.export import export_snapshot
+from slowwave.store import server
 from slowwave.store.connect import Store
+from slowwave.store.logins import close_idle
 from slowwave.surfaces.api.plan import NightPlan
+from tests.clusters import dropped
 from tests.memories import ask, remember
 from tests.nights import archive_items, new_world, write_a_plan
 from tests.plans.review.reviews import asking
@@ -185,6 +188,21 @@ def test_the_doctor_is_content_with_the_store(run: Run) -> None:
     assert code == 0
     assert out.splitlines()[-1].startswith("Ready: the database at ")
     assert all(not d["problem"] for d in json.loads(run("doctor", "--json")[1]))
+
+
+def test_doctor_migrates_a_new_private_store(
+    postgres: server.Server, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As every other command does, so that it can be the first one."""
+    server.create_database(postgres.url, "not_migrated")
+    try:
+        new = Store.embedded_in(postgres.url("not_migrated"), postgres.home)
+        monkeypatch.setattr(Store, "from_environment", lambda: new)
+        code, out, _ = run("doctor")
+        close_idle()
+    finally:
+        dropped(postgres, "not_migrated")
+    assert (code, "Migrations are pending" in out) == (0, False), out
 
 
 def test_doctor_lists_what_agents_may_do(store: Store, run: Run) -> None:
