@@ -27,7 +27,7 @@ from slowwave.dagster.layout import (
 from slowwave.errors import DreamCancelled, DreamLockUnavailable
 from slowwave.night.retention import retain
 from slowwave.night.run_events import in_words
-from slowwave.night.status import due
+from slowwave.night.status import Closed, due
 from slowwave.operations import WEEKLY
 from slowwave.plans.ledger import expire_plans
 from slowwave.sources.following import look_at_stores
@@ -432,7 +432,7 @@ def _nightly(job: dg.JobDefinition, when: Timetable, *, cron: str, running: Any)
             sizes = when.sizes(store, list(nights))
         except STORE_PROBLEMS as problem:
             return dg.SkipReason(error_text(problem))
-        closed = [str(one.closed) for one in nights.values() if one.closed]
+        closed = in_short([one.closed for one in nights.values() if one.closed])
         requests: list[dg.RunRequest] = []
         for operations in ("", WEEKLY):
             names = [name for name, one in nights.items() if one.night and one.weekly == bool(operations)]
@@ -473,15 +473,33 @@ def _weekly_deep(job: dg.JobDefinition, when: Timetable, *, running: Any) -> dg.
             found = {name: closed for name, closed in deep_gates(store).items() if name in known}
         except STORE_PROBLEMS as problem:
             return dg.SkipReason(error_text(problem))
-        for closed in found.values():
-            if closed is not None and closed.gate != "disabled":
-                context.log.info(str(closed))
+        closed = [gate for gate in found.values() if gate]
+        for sentence in in_short([gate for gate in closed if gate.gate != "disabled"]):
+            context.log.info(sentence)
         date = f"{context.scheduled_execution_time:%Y-%m-%d}"
         requests = [
             dg.RunRequest(run_key=f"deep:{date}:{name}", partition_key=name)
             for name, closed in found.items()
             if closed is None
         ]
-        return requests or dg.SkipReason(" ".join(str(c) for c in found.values() if c) or "There is no namespace yet.")
+        return requests or dg.SkipReason(" ".join(in_short(closed)) or "There is no namespace yet.")
 
     return weekly_deep
+
+
+_NAMED: Final = 10
+"""Maximum number of namespaces that one gate holds back and a tick lists one by one."""
+
+
+def in_short(closed: Sequence[Closed]) -> list[str]:
+    """Return the sentences of closed gates; of a gate that holds back more than ``_NAMED`` namespaces, their number and the first."""
+    by_gate: dict[str, list[Closed]] = {}
+    for one in closed:
+        by_gate.setdefault(one.gate, []).append(one)
+    found: list[str] = []
+    for gate, same in by_gate.items():
+        if len(same) <= _NAMED:
+            found += map(str, same)
+        else:
+            found.append(f"{gate}: {len(same):,} namespaces, the first of which: {same[0].sentence}")
+    return found

@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 import pytest
 
+from slowwave.dagster.jobs import in_short
 from slowwave.night.night import run_night
 from slowwave.night.snapshot import snapshot_rows
+from slowwave.night.status import Closed
 from slowwave.plans.states import latest_plan
 from slowwave.store.connect import Store
 from tests.dagster.project import project
@@ -49,6 +51,15 @@ def test_a_run_serves_a_group_of_namespaces(store: Store, monkeypatch: pytest.Mo
     assert isinstance(requests, list)
     assert namespaces_of(requests) == [slugs[:2], slugs[2:]]
     assert [r.run_key for r in requests] == ["2026-03-02:nightly:0", "2026-03-02:nightly:1"]
+
+
+def test_a_gate_of_many_namespaces_is_one_sentence() -> None:
+    unchanged = [Closed("unchanged", f"n{n} is unchanged.") for n in range(5_000)]
+    assert in_short([*unchanged, Closed("disabled", "m is disabled.")]) == [
+        "unchanged: 5,000 namespaces, the first of which: n0 is unchanged.",
+        "disabled: m is disabled.",
+    ]
+    assert in_short(unchanged[:2]) == ["unchanged: n0 is unchanged.", "unchanged: n1 is unchanged."]
 
 
 def test_a_run_has_the_tags_of_the_size_of_its_namespaces(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
