@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 
 : "${SLOWWAVE_DATABASE_URL:?postgresql://…, the store}" "${SLOWWAVE_DAGSTER_URL:?postgresql+psycopg2://…, the database of Dagster}"
 : "${SLOWWAVE_HOME:?a folder of this machine}" "${SLOWWAVE_SNAPSHOTS:?the storage that all machines share}"
-export BROKER_PORT="${BROKER_PORT:-6379}" CODE_HOST="${CODE_HOST:-127.0.0.1}" CODE_PORT="${CODE_PORT:-4000}"
+export BROKER_PORT="${BROKER_PORT:-6379}" CODE_HOST="${CODE_HOST:-127.0.0.1}" CODE_PORT="${CODE_PORT:-4000}" WEB_PORT="${WEB_PORT:-3000}"
 export CELERY_BROKER_URL="${CELERY_BROKER_URL:-redis://127.0.0.1:$BROKER_PORT/0}"
 export CELERY_RESULT_BACKEND="${CELERY_RESULT_BACKEND:-redis://127.0.0.1:$BROKER_PORT/1}"
 export SLOWWAVE_EMBEDDING_MODEL="${SLOWWAVE_EMBEDDING_MODEL:-all-minilm-l6-v2-int8}" # a worker without it refuses to plan
@@ -37,7 +37,7 @@ case "${1:-}" in
   daemon)
     exec dagster-daemon run -w deploy/celery/workspace.yaml ;;
   web)
-    exec dagster-webserver -h 127.0.0.1 -p 3000 -w deploy/celery/workspace.yaml ;;
+    exec dagster-webserver -h 127.0.0.1 -p "$WEB_PORT" -w deploy/celery/workspace.yaml ;;
   worker) # a process for each run, forked with the engine loaded; a run is fetched only when a process is free
     exec celery -A dagster_celery.app worker -Q dagster -n "${2:-worker}@%h" --loglevel INFO --include slowwave.night.preloaded \
       --concurrency "${WORKER_RUNS:-2}" --max-tasks-per-child 1 --prefetch-multiplier 1 --disable-prefetch ;;
@@ -49,7 +49,7 @@ case "${1:-}" in
     start code
     start worker one
     start worker two
-    until dagster api grpc-health-check --host "$CODE_HOST" --port "$CODE_PORT" 2>/dev/null; do sleep 1; done
+    until dagster api grpc-health-check --host "$CODE_HOST" --port "$CODE_PORT" >/dev/null 2>&1; do sleep 1; done
     start daemon
     start web
     wait ;;
