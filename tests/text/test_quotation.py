@@ -85,6 +85,8 @@ def test_inserted_note_is_one_run_of_whole_words() -> None:
     note = " (later, on 2026-10-09: “My dentist is Dr. Falkner”)"
     line = reworded_line("My dentist is Dr. Falk. I sing.", f"My dentist is Dr. Falk{note}. I sing.")
     assert line.endswith(f"Dr. Falk{{+{note}+}}. I sing.")
+    line = reworded_line("My dentist is Dr. Falk. I sing.", "My dentist is Dr. Falk senior. I sing. I sing.")
+    assert line.endswith("Dr. Falk{+ senior. I sing+}. I sing.")
     assert reworded_line("I sing a b. I row.", "I sing. I row.").endswith("I sing[- a b-]. I row.")
 
 
