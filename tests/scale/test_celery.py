@@ -502,11 +502,11 @@ def test_lost_tiles_and_runs_that_hold_no_namespace_are_tried_again(machines: Ma
         machines.worker(name)
     tiled = machines.launch("tiled_night_job", {"ops": {"divide_candidate_search": {"config": night}}})
     until(lambda: machines.status(tiled) == "STARTED", seconds=60)
-    planner = machines.worker_of(tiled)
+    waiter = machines.worker_of(tiled)
 
     def searching() -> dict[str, str]:
         begun = machines.steps(tiled, "STEP_START").keys() - machines.steps(tiled, "STEP_SUCCESS").keys()
-        return {step: one for step, one in machines.tiles(tiled).items() if one != planner and step in begun}
+        return {step: one for step, one in machines.tiles(tiled).items() if one != waiter and step in begun}
 
     while True:
         step, worker = next(iter(until(searching, seconds=60, pause=0.005).items()))
@@ -528,7 +528,7 @@ def test_lost_tiles_and_runs_that_hold_no_namespace_are_tried_again(machines: Ma
         until(lambda job=job: [status for _, status, _ in machines.runs(job)] == ["FAILURE", "SUCCESS"], seconds=60)
     again = machines.runs("tiled_night_job")[1][0]
     every, second = machines.tiles(tiled), machines.tiles(again)
-    assert planner not in every.values()
+    assert waiter not in every.values()
     assert len(set(every.values())) == 2
     assert len(every) >= 2
     assert set(second) == {step}
