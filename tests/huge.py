@@ -25,3 +25,14 @@ def load_huge(store: Store, size: int = 3_000) -> None:
     tables["memories"] = memories
     vectors = {name: made.vectors[name] for name in ("entity_vectors", "memory_vectors")}
     fill(store, replace(made, tables=tables, vectors=vectors))
+
+
+def items_of(store: Store) -> list[tuple[object, ...]]:
+    """The items of the newest plan of the namespace, whatever its snapshot is."""
+    with store.connect("reader") as connection:
+        return connection.execute(
+            "SELECT item_id::text, operation, decision FROM night.plan_items WHERE plan_hash = "
+            "(SELECT p.plan_hash FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE n.slug = %s "
+            "ORDER BY p.recorded_at DESC LIMIT 1) ORDER BY 1",
+            (NAME,),
+        ).fetchall()

@@ -292,8 +292,8 @@ def _crash(context: dg.RunStatusSensorContext, store: Store, how: str) -> None:
         context.log.info(f"{crashed:,} nights of run {run.run_id} are marked as crashed.")
 
 
-_HOLDING_JOBS: Final = ("night_job", "apply_job", "undo_job")
-"""Jobs that hold a namespace while they do what takes long."""
+_HOLDING_JOBS: Final = ("night_job", "tiled_night_job", "apply_job", "undo_job")
+"""Jobs that hold a namespace while they do what takes long, except for tiles, each of which stores events."""
 
 SILENT_SECONDS: Final = 1_800
 """Seconds for which a run of such a job may neither hold a namespace nor store an event, as while it looks for changes in a large store."""

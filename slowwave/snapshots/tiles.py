@@ -76,6 +76,14 @@ class Saved:
 
 def search_tile(tile: Tile) -> int:
     """Search one tile, on one thread, and save what it finds; return the number of pairs."""
+    columns = _search(tile)
+    content = io.BytesIO()
+    np.savez(content, *columns)
+    put_file(_result(tile), content.getvalue())
+    return len(columns[0])
+
+
+def _search(tile: Tile) -> Arrays:
     location = _folder(tile.snapshot, tile.search)
     try:
         folder, about = open_files(location)
@@ -87,22 +95,23 @@ def search_tile(tile: Tile) -> int:
             f"{version('slowwave')}. Nothing was planned. Let all workers run one version, and run the night again."
         )
     start, stop = about["tiles"][tile.number]
-    columns = read_search(about["kind"], folder).find(range(start, stop), 1)
-    content = io.BytesIO()
-    np.savez(content, *columns)
-    put_file(_result(tile), content.getvalue())
-    return len(columns[0])
+    return read_search(about["kind"], folder).find(range(start, stop), 1)
 
 
 def found_in(saved: Collection[Tile]) -> Run:
-    """Return a ``Run`` that joins the results of the tiles; a search that was not saved is done in this process."""
+    """Return a ``Run`` that joins the results of the tiles.
+
+    A search that was not saved is done in this process, and so is a tile whose result is missing or damaged: Dagster's retry from failure
+    leaves out the tiles that had not begun.
+    """
     known = {tile.search: tile for tile in saved}
 
     def run(of: Sequence[Array | SelectedRows], prepare: Callable[[], CandidateSearch]) -> Arrays:
         tile = known.get(digest_of(of))
         if tile is None:
             return in_threads(of, prepare)
-        return join([_read(tile._replace(number=number)) for number in range(tile.total)])
+        every = [tile._replace(number=number) for number in range(tile.total)]
+        return join([found if (found := _read(one)) is not None else _search(one) for one in every])
 
     return run
 
@@ -112,7 +121,7 @@ def remove_tiles(snapshot: str) -> None:
     remove_files(f"{snapshot}/tiles")
 
 
-def _read(tile: Tile) -> Arrays:
+def _read(tile: Tile) -> Arrays | None:
     content = get_file(_result(tile))
     try:
         if content is not None:
@@ -120,8 +129,7 @@ def _read(tile: Tile) -> Arrays:
                 return tuple(arrays[name] for name in arrays.files)
     except (ValueError, OSError, zipfile.BadZipFile):
         pass
-    how = "missing" if content is None else "damaged"
-    raise SnapshotError(f"The result of {tile.words} is {how}, so nothing was planned. Run the night again.")
+    return None
 
 
 def _folder(snapshot: str, search: str) -> str:

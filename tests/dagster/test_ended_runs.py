@@ -100,6 +100,7 @@ def test_lost_runs_fails_a_run_that_holds_no_namespace_and_reports_nothing(store
             name: create_run_for_test(p.instance, job, status=dg.DagsterRunStatus.STARTED)
             for name, job in (
                 ("lost", "apply_job"),
+                ("tiles", "tiled_night_job"),
                 ("reporting", "night_job"),
                 ("holding", "undo_job"),
                 ("other", "retention_job"),
@@ -117,14 +118,15 @@ def test_lost_runs_fails_a_run_that_holds_no_namespace_and_reports_nothing(store
                 return str(answer.skip_message), json.loads(context.cursor or "")
 
         answer, first = tick(None)
-        assert (answer, set(first)) == ("No run is lost.", {started["lost"].run_id, started["reporting"].run_id})
+        silent = {started[name].run_id for name in ("lost", "tiles", "reporting")}
+        assert (answer, set(first)) == ("No run is lost.", silent)
         assert tick(json.dumps(first)) == ("No run is lost.", first), "the first instant is kept"
         p.instance.report_engine_event("It runs still.", started["reporting"])
         late = {run: [event, since - SILENT_SECONDS - 1] for run, (event, since) in first.items()}
         answer, kept = tick(json.dumps(late))
-        assert (answer, set(kept)) == ("Reported 1 lost run as failed.", {started["reporting"].run_id})
+        assert (answer, set(kept)) == ("Reported 2 lost runs as failed.", {started["reporting"].run_id})
         states = {name: getattr(p.instance.get_run_by_id(run.run_id), "status", None) for name, run in started.items()}
-        assert [name for name, status in states.items() if status == dg.DagsterRunStatus.FAILURE] == ["lost"]
+        assert [name for name, status in states.items() if status == dg.DagsterRunStatus.FAILURE] == ["lost", "tiles"]
         assert tick(json.dumps(kept))[0] == "No run is lost."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from contextlib import suppress
 from multiprocessing.queues import Queue
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import pytest
 
 from slowwave.dagster.jobs import tiled_night_job
 from slowwave.dagster.layout import EnvironmentStore
+from slowwave.errors import SnapshotError
 from slowwave.night.night import run_night
+from slowwave.snapshots import tiles
 from slowwave.snapshots.files import database_base
 from slowwave.store.connect import Store
-from tests.huge import NAME, load_huge
+from tests.huge import NAME, items_of, load_huge
 
 OPERATIONS = "dedupe_entities,dedupe_memories"
 
@@ -34,6 +37,11 @@ def huge(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     return store
 
 
+def job_in_one_process() -> dg.JobDefinition:
+    job = tiled_night_job(executor=dg.in_process_executor)
+    return dg.Definitions(jobs=[job], resources={"store": EnvironmentStore()}).resolve_job_def("tiled_night_job")
+
+
 def execute(folder: Path, tiles: int) -> dg.DagsterInstance | dg.JobExecutionResult:
     config = {
         "ops": {"divide_candidate_search": {"config": {"namespace": NAME, "operations": OPERATIONS, "tiles": tiles}}},
@@ -45,15 +53,6 @@ def execute(folder: Path, tiles: int) -> dg.DagsterInstance | dg.JobExecutionRes
         return dg.execute_job(
             dg.reconstructable(job_of_the_environment), instance=instance, run_config=config, raise_on_error=False
         )
-
-
-def items_of(store: Store) -> list[tuple[object, ...]]:
-    """The items of the newest plan, whatever its snapshot is."""
-    with store.connect("reader") as connection:
-        return connection.execute(
-            "SELECT item_id::text, operation, decision FROM night.plan_items WHERE plan_hash = "
-            "(SELECT plan_hash FROM night.plans ORDER BY recorded_at DESC LIMIT 1) ORDER BY 1"
-        ).fetchall()
 
 
 def test_every_tile_is_a_step_of_its_own_process_and_the_plan_is_the_same(huge: Store, tmp_path: Path) -> None:
@@ -84,6 +83,43 @@ def test_run_in_a_worker_that_may_have_no_processes_searches_in_one(huge: Store,
     worker.start()
     assert found.get(timeout=120)
     worker.join()
+    planned = items_of(huge)
+    assert run_night(huge, NAME, ops=OPERATIONS).plan
+    assert items_of(huge) == planned
+
+
+@pytest.mark.parametrize("ending", [SnapshotError("The disk is full."), KeyboardInterrupt()], ids=["failed", "ended"])
+def test_retry_from_failure_searches_only_missing_tiles(
+    huge: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: BaseException
+) -> None:
+    """One tile fails, or the run is ended in it. Dagster tries that one again; those that had not begun are left to the planner."""
+    begun: list[tiles.Tile] = []
+    endings = [ending]
+    search = tiles._search
+
+    def fail_once(tile: tiles.Tile) -> object:
+        begun.append(tile)
+        if endings:
+            raise endings.pop()
+        return search(tile)
+
+    monkeypatch.setattr(tiles, "_search", fail_once)
+    config = {"divide_candidate_search": {"config": {"namespace": NAME, "operations": OPERATIONS, "tiles": 3}}}
+    job = dg.reconstructable(job_in_one_process)
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        instance.add_dynamic_partitions("namespaces", [NAME])
+        with suppress(dg.DagsterExecutionInterruptedError):
+            dg.execute_job(job, instance, run_config={"ops": config})
+        (run,) = instance.get_runs()
+        assert run.status != dg.DagsterRunStatus.SUCCESS
+        first = begun.copy()
+        assert first[0].total >= 2
+        begun.clear()
+        again = dg.ReexecutionOptions.from_failure(run.run_id, instance)
+        assert dg.execute_job(job, instance, run_config={"ops": config}, reexecution_options=again).success
+    every = {first[0]._replace(number=number) for number in range(first[0].total)}
+    assert len(begun) == len(set(begun))
+    assert set(begun) == {first[0], *(every - set(first))}
     planned = items_of(huge)
     assert run_night(huge, NAME, ops=OPERATIONS).plan
     assert items_of(huge) == planned

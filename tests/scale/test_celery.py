@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import psycopg
 import pytest
 
 from slowwave.dagster.jobs import night_config
@@ -32,6 +33,7 @@ from slowwave.store import server
 from slowwave.store.connect import Store
 from slowwave.store.tables import EXPORTED
 from tests.clusters import dropped
+from tests.huge import NAME, items_of, load_huge
 from tests.memories import ask, remember
 from tests.scale.conftest import require_program
 from tests.waiting import until
@@ -41,6 +43,8 @@ pytestmark = pytest.mark.scale
 ROOT: Final = Path(__file__).parents[2]
 EXPIRY: Final = 15
 """Seconds after which a heartbeat expires; the default is 300."""
+
+PASSWORD: Final = "sesame-of-the-broker"
 
 MEMORY: Final = frozenset(table.name for table in EXPORTED)
 SLOW: Final = {"batch_items": 1, "apply_max_batch_seconds": 0.000001}
@@ -112,8 +116,6 @@ class Machines:
 
     def events(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Rows of a query in Dagster's database."""
-        import psycopg
-
         with psycopg.connect(self.dagster, autocommit=True) as connection:
             return connection.execute(query.encode(), parameters).fetchall()
 
@@ -153,36 +155,53 @@ class Machines:
         sentences = [(one.get("user_failure_data") or {}).get("description") for one in data]
         return [sentence or event["message"] for sentence, event in zip(sentences, found, strict=True)]
 
-    def launch_night(self, *names: str) -> str:
-        """Start a night by hand, through the queue of runs."""
-        config = json.dumps(night_config(names))
+    def launch(self, job: str, config: Mapping[str, object]) -> str:
+        """Start a run by hand, through the queue of runs."""
         home = self.folder / "launcher"
         (home / "dagster").mkdir(parents=True, exist_ok=True)
         (home / "dagster" / "dagster.yaml").write_text(Path(self.environment["DAGSTER_SETTINGS"]).read_text())
-        before = {run for run, *_ in self.runs("night_job")}
+        before = {run for run, *_ in self.runs(job)}
+        workspace = ("-w", "deploy/celery/workspace.yaml")
         subprocess.run(
-            [
-                "dagster",
-                "job",
-                "launch",
-                "-w",
-                "deploy/celery/workspace.yaml",
-                "-j",
-                "night_job",
-                "--config-json",
-                config,
-            ],
-            env={**self.environment, "DAGSTER_HOME": str(home / "dagster"), "CODE_HOST": "127.0.0.1"}
-            | {
-                f"CELERY_{kind}": f"redis://127.0.0.1:{self.environment['BROKER_PORT']}/{n}"
-                for n, kind in enumerate(("BROKER_URL", "RESULT_BACKEND"))
-            },
+            ["dagster", "job", "launch", *workspace, "-j", job, "--config-json", json.dumps(config)],
+            env={**self.environment, "DAGSTER_HOME": str(home / "dagster"), "CODE_HOST": "127.0.0.1"},
             cwd=ROOT,
             check=True,
             capture_output=True,
         )
-        (run,) = {run for run, *_ in self.runs("night_job")} - before
+        (run,) = {run for run, *_ in self.runs(job)} - before
         return run
+
+    def steps(self, dagster_run: str, kind: str) -> dict[str, str]:
+        """The last event of a kind of each step of a run."""
+        query = "SELECT step_key, event FROM event_logs WHERE run_id = %s AND dagster_event_type = %s AND step_key <> '' ORDER BY id"
+        return dict(self.events(query, dagster_run, kind))
+
+    def tiles(self, dagster_run: str) -> dict[str, str]:
+        """The name of the worker that took each tile of a run."""
+        found = {
+            step: re.search(r'"text": "(\w+)@', event)
+            for step, event in self.steps(dagster_run, "ENGINE_EVENT").items()
+        }
+        return {step: name[1] for step, name in found.items() if name and step.startswith("search_tile")}
+
+    def failed_at(self, dagster_run: str) -> float:
+        """Seconds by the clock of the machine at which a run was first reported as failed."""
+        kind = "dagster_event_type = 'PIPELINE_FAILURE'"
+        query = (
+            f"SELECT extract(epoch FROM min(timestamp) AT TIME ZONE 'UTC') FROM event_logs WHERE run_id = %s AND {kind}"
+        )
+        return float(self.events(query, dagster_run)[0][0])
+
+    def password_found(self) -> list[str]:
+        """The files of logs and the tables of Dagster in which the broker's password is."""
+        logs = [path.name for path in self.folder.glob("*.log") if PASSWORD in path.read_text(errors="replace")]
+        tables = self.events("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
+        return logs + [
+            name
+            for (name,) in tables
+            if self.events(f"SELECT 1 FROM {name} one WHERE position(%s IN one::text) > 0 LIMIT 1", PASSWORD)
+        ]
 
     def night_runs(self, state: str, mode: str) -> list[tuple[str, str]]:
         """Dagster run and namespace of the runs of the ledger in a state."""
@@ -243,6 +262,9 @@ def machines(store: Store, postgres: server.Server, tmp_path: Path) -> Iterator[
         "SLOWWAVE_HEARTBEAT_EXPIRY_SECONDS": str(EXPIRY),
         "SLOWWAVE_NIGHTS_PER_RUN": "6",
         **{"BROKER_PORT": str(broker), "CODE_PORT": str(code), "CODE_MODULE": "tests.scale.location"},
+        "BROKER_PASSWORD": PASSWORD,
+        "CELERY_BROKER_URL": f"redis://:{PASSWORD}@127.0.0.1:{broker}/0",
+        "CELERY_RESULT_BACKEND": f"redis://:{PASSWORD}@127.0.0.1:{broker}/1",
         **{"DAGSTER_SETTINGS": str(settings), "WORKER_RUNS": "1", "OMP_NUM_THREADS": "1"},
     }
     made = Machines(store, tmp_path, postgres.url(database), environment)
@@ -251,6 +273,7 @@ def machines(store: Store, postgres: server.Server, tmp_path: Path) -> Iterator[
         assert made.running.pop("migrate").wait(120) == 0, made.log("migrate")
         made.start("broker", "broker")
         yield made
+        assert made.password_found() == []
     finally:
         for name in list(made.running):
             made.send(name, signal.SIGCONT)
@@ -405,7 +428,7 @@ def test_paused_workers_that_continue_find_their_claims_lost(machines: Machines,
     for name, clock in zip(("one", "two"), clocks, strict=True):
         machines.worker(name, **clock)
     machines.serve(nights=False)
-    first = machines.launch_night(*names)
+    first = machines.launch("night_job", night_config(names))
     _, _, worker = machines.stop_during("plan", "planning", number=signal.SIGSTOP)
     paused = machines.now()
     until(lambda: machines.status(first) == "FAILURE", seconds=240, pause=0.1)
@@ -454,6 +477,72 @@ def test_killed_process_of_a_living_worker_is_retried_once_its_heartbeat_has_exp
     print(f"\nfailed after {reported:.0f} s, applied after {applied:.0f} s: {statuses}")
 
 
+def test_lost_tiles_and_runs_that_hold_no_namespace_are_tried_again(machines: Machines) -> None:
+    """One worker is killed before the first claim of its night, another one while it searches a tile, each run on its own."""
+    store = machines.store
+    (early,) = fill(store, 1, copies=1)
+    load_huge(store, 1_500)
+    machines.environment["SILENT_SECONDS"] = "15"
+    machines.worker("one")
+    machines.serve(nights=False)
+    night = {"namespace": NAME, "operations": "dedupe_entities,dedupe_memories", "tiles": 4}
+
+    with psycopg.connect(store.owner) as other:  # as another transaction that changes the ledger
+        other.execute("LOCK TABLE night.runs IN EXCLUSIVE MODE")
+        lost = machines.launch("night_job", night_config([early]))
+        waiting = "SELECT pid FROM pg_locks WHERE relation = 'night.runs'::regclass AND NOT granted"
+        until(lambda: ask(store, waiting), seconds=60)
+        assert machines.worker_of(lost) == "one"
+        machines.kill("one")
+        assert machines.status(lost) == "STARTED"
+        ask(store, f"SELECT pg_terminate_backend(pid) FROM ({waiting}) one")
+    killed = machines.now()
+
+    for name in ("two", "three", "four"):
+        machines.worker(name)
+    tiled = machines.launch("tiled_night_job", {"ops": {"divide_candidate_search": {"config": night}}})
+    until(lambda: machines.status(tiled) == "STARTED", seconds=60)
+    waiter = machines.worker_of(tiled)
+
+    def searching() -> dict[str, str]:
+        begun = machines.steps(tiled, "STEP_START").keys() - machines.steps(tiled, "STEP_SUCCESS").keys()
+        return {step: one for step, one in machines.tiles(tiled).items() if one != waiter and step in begun}
+
+    while True:
+        step, worker = next(iter(until(searching, seconds=60, pause=0.005).items()))
+        machines.send(worker, signal.SIGSTOP)
+        if step in searching():
+            break
+        machines.send(worker, signal.SIGCONT)
+    machines.kill(worker)
+    killed_tile = machines.now()
+
+    until(lambda: "FAILURE" == machines.status(lost) == machines.status(tiled), seconds=120)
+    reported, reported_tile = machines.failed_at(lost) - killed, machines.failed_at(tiled) - killed_tile
+    assert all("stored no event" in machines.failure(run)[0] for run in (lost, tiled))
+    assert ask(store, "SELECT count(*) FROM night.runs WHERE dagster_run_id = ANY(%s)", [lost, tiled]) == [(0,)]
+    until(lambda: planned(store).keys() == {early, NAME}, seconds=120, pause=0.2)
+    finished = machines.now() - killed_tile
+
+    for job in ("night_job", "tiled_night_job"):
+        until(lambda job=job: [status for _, status, _ in machines.runs(job)] == ["FAILURE", "SUCCESS"], seconds=60)
+    again = machines.runs("tiled_night_job")[1][0]
+    every, second = machines.tiles(tiled), machines.tiles(again)
+    assert waiter not in every.values()
+    assert len(set(every.values())) == 2
+    assert len(every) >= 2
+    assert set(second) == {step}
+    until(lambda: "An exception was thrown" in machines.failure(tiled)[-1], seconds=60)  # its process has ended
+    assert not list(machines.folder.glob("*/dagster/storage/*/search_tile*"))
+    items = items_of(store)
+    assert run_night(store, NAME, ops=str(night["operations"])).plan
+    assert items_of(store) == items
+    print(
+        f"\nfailed {reported:.0f} s after the kill before a claim, {reported_tile:.0f} s after that of a tile; planned "
+        f"after {finished:.0f} s; {len(every)} tiles by {sorted(set(every.values()))}, {len(second)} again by {second[step]}"
+    )
+
+
 _CLOCK: Final = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -500,7 +589,7 @@ def test_worker_that_is_not_like_the_others_refuses_in_one_sentence(machines: Ma
 
     def refusal(**variables: str) -> str:
         machines.worker("odd", **variables)
-        run = machines.launch_night(names[1])
+        run = machines.launch("night_job", night_config(names[1:]))
         until(lambda: machines.status(run) in ("SUCCESS", "FAILURE"), seconds=240, pause=0.2)
         assert machines.status(run) == "FAILURE"
         machines.kill("odd")
