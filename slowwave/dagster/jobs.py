@@ -126,6 +126,10 @@ def tiled_night_job(layout: Layout = DEFAULT, executor: dg.ExecutorDefinition | 
         name, operations = config["namespace"], config["operations"].strip()
         with reported_failures(), redacted_errors(level_now(store, name)):
             divided = divide_search(store, name, config["tiles"], ops=operations or None)
+        if not divided.tiles:
+            context.log.info(
+                f"The candidate search of {name} is too small or too dense to divide, so the last step does all of it."
+            )
         for tile in divided.tiles:
             yield dg.DynamicOutput(list(tile), f"{tile.search[:8]}_{tile.number}", "tiles")
         night = {"namespace": name, "operations": operations, "snapshot_id": divided.snapshot_id}

@@ -18,6 +18,7 @@ from slowwave.snapshots import tiles
 from slowwave.snapshots.files import database_base
 from slowwave.store.connect import Store
 from tests.huge import NAME, items_of, load_huge
+from tests.memories import remember
 
 OPERATIONS = "dedupe_entities,dedupe_memories"
 
@@ -123,6 +124,18 @@ def test_retry_from_failure_searches_only_missing_tiles(
     planned = items_of(huge)
     assert run_night(huge, NAME, ops=OPERATIONS).plan
     assert items_of(huge) == planned
+
+
+def test_search_that_cannot_be_divided_is_done_by_the_last_step(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    remember(store, NAME, memories=[{"content": "The crane stands still."}])
+    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", store.owner)
+    config = {"ops": {"divide_candidate_search": {"config": {"namespace": NAME, "operations": "", "tiles": 3}}}}
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions("namespaces", [NAME])
+        assert job_in_one_process().execute_in_process(run_config=config, instance=instance).success
+    assert "the last step does all of it" in capfd.readouterr().err
 
 
 def test_a_namespace_that_fits_no_worker_fails_the_first_step_with_its_sentence(
