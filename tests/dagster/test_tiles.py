@@ -17,8 +17,8 @@ from slowwave.night.night import run_night
 from slowwave.snapshots import tiles
 from slowwave.snapshots.files import database_base
 from slowwave.store.connect import Store
+from tests.dreamers import forgetful
 from tests.huge import NAME, items_of, load_huge
-from tests.memories import remember
 
 OPERATIONS = "dedupe_entities,dedupe_memories"
 
@@ -129,7 +129,7 @@ def test_retry_from_failure_searches_only_missing_tiles(
 def test_search_that_cannot_be_divided_is_done_by_the_last_step(
     store: Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    remember(store, NAME, memories=[{"content": "The crane stands still."}])
+    forgetful(store, NAME, rows=1)
     monkeypatch.setenv("SLOWWAVE_DATABASE_URL", store.owner)
     config = {"ops": {"divide_candidate_search": {"config": {"namespace": NAME, "operations": "", "tiles": 3}}}}
     with dg.DagsterInstance.ephemeral() as instance:
