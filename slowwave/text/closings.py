@@ -45,8 +45,9 @@ _LABEL: Final = re.compile(
 """Matches the clause "Open issue" before a colon, and "still open" after a dash; not "open the gate"."""
 
 _OPENS: Final = re.compile(
-    r"\b(?:to|must|should|will|shall|let['’]?s|please|needs|requires?|open|unsolved|todo|fixme|pending|outstanding|backlog|reminder|plan|"
-    r"tasks?|actions?|next steps?|follow-?ups?|issue|bug|problem)\b|['’]ll\b|\[ ?\]",
+    r"\b(?:(?:needs?|ha(?:ve|s)|ought|wants?|plans?|intends?|hopes?|remember|forget|sure|going|planning|supposed|like|love|"
+    r"remind [\w'’-]+) to|must|should|will|shall|let['’]?s|please|needs|requires?|open|unsolved|todo|fixme|pending|outstanding|"
+    r"backlog|reminder|plan|tasks?|actions?|next steps?|follow-?ups?|issue|bug|problem)\b|['’]ll\b|\[ ?\]",
     re.IGNORECASE,
 )
 """Matches every text with an open item that does not begin a sentence."""
@@ -193,8 +194,8 @@ class OpenItem(NamedTuple):
 class Closing(NamedTuple):
     """A clause that says that something was done or dropped, or is so now.
 
-    ``stems`` are those of its content, ``compounds`` pairs of two that follow each other, ``past`` the folded past forms, ``figures`` as in
-    ``OpenItem``. ``by_other`` is whether its subject is a relative or a person without a name.
+    ``stems`` are those of its content, ``compounds`` pairs of two that follow each other, ``past`` the folded past forms, ``figures`` and
+    ``doers`` as in ``OpenItem``. ``by_other`` is whether its subject is a relative or a person without a name.
     """
 
     sentence: str
@@ -202,6 +203,7 @@ class Closing(NamedTuple):
     compounds: frozenset[tuple[str, str]]
     past: frozenset[str]
     figures: frozenset[tuple[str, str]]
+    doers: frozenset[str]
     is_done: bool
     is_dropped: bool
     is_new: bool
@@ -280,11 +282,11 @@ def _task(sentence: str, clause: str, *, is_marked: bool) -> OpenItem | None:
 def _intention(sentence: str, modal: re.Match[str]) -> OpenItem | None:
     """Return the open item of the words before and after "need to" or the like; None for a rule of "you" and for a supposition."""
     before = [fold(word) for word in _WORD.findall(modal["before"])]
-    words = modal["rest"].split()
+    words = _WORD.findall(modal["rest"])
     while len(words) > 2 and (fold(words[0]) in _ADVERBS or words[0].endswith("ly")):
         words = words[1:]
-    first, *rest = (fold(word) for word in words)
-    if not _UNCERTAIN.isdisjoint(before) or (before and before[0] in _AUXILIARIES) or "you" in rest[:3]:
+    first, *rest = (fold(word) for word in words or [""])
+    if not first or not _UNCERTAIN.isdisjoint(before) or (before and before[0] in _AUXILIARIES) or "you" in rest[:3]:
         return None
     if first == "be" and rest and is_past(rest[0]):
         return _item(sentence, rest[0], f"{modal['before']} {' '.join(words[2:])}")
@@ -355,8 +357,10 @@ def _closing(sentence: str, clause: str) -> Closing | None:
         if left.end() + 1 == right.start() and _is_content(one) and _is_content(after) and after not in past
     )
     stems = frozenset(_stem(token) for token in tokens if _is_content(token))
+    agents = (after for one, after in pairwise(["by", *tokens]) if one == "by")  # "Jon repaired it", "repaired by Jon"
+    doers = frozenset(_stem(token) for token in agents if is_given(token))
     return Closing(
-        *(sentence, stems, compounds, past, _figures(tokens), done, dropped, new, kin or tokens[0] in _OTHERS)
+        *(sentence, stems, compounds, past, _figures(tokens), doers, done, dropped, new, kin or tokens[0] in _OTHERS)
     )
 
 
@@ -374,7 +378,7 @@ def closing_share(item: OpenItem, closing: Closing, weights: Mapping[str, float]
     family = {other for some in _FAMILIES if verb in some for other in some} if verb else _REPAIRS
     done = {stem_of(past) for past in closing.past} | {f"{past[:-3]}y" for past in closing.past if past.endswith("ied")}
     same, kin = not done.isdisjoint((verb, item.verb)), not done.isdisjoint(family)
-    added = closing.stems - set(item.words) - done - item.doers - _DONE_STEMS - _TROUBLE - {verb}
+    added = closing.stems - set(item.words) - done - item.doers - closing.doers - _DONE_STEMS - _TROUBLE - {verb}
     if any(one == item.head and after in added for one, after in closing.compounds):
         return 0.0  # "wash the dog", "the dog food arrived"
     is_state = closing.is_new and bool(verb) and not missing and not added

@@ -18,6 +18,8 @@ CLOSED = [
     ("The crane must be inspected", "The crane was inspected by Jon Dahl."),
     ("We need to order chairs for the workshop", "The chairs for the workshop are no longer needed."),
     ("Notify Rosa of the delay", "Rosa was notified of it."),
+    ("Notify Rosa of the delay of the ferry", "Rosa was notified of the delay by Jon."),
+    ("Notify Rosa of the delay of the ferry", "Jon notified Rosa of the delay."),
 ]
 OPEN = [
     ("TODO: renew the certificate of the shop", "The certificate of the portal was renewed."),  # another object
