@@ -29,6 +29,7 @@ PAIRS: Final = Path(__file__).with_name("unseen") / "changed_facts.toml"
 MORE_PAIRS: Final = PAIRS.with_name("changed_facts_2.toml")
 PLAIN_PAIRS: Final = PAIRS.with_name("changed_facts_3.toml")
 MIXED_PAIRS: Final = PAIRS.with_name("changed_facts_4.toml")
+TASKS: Final = PAIRS.with_name("changed_facts_5.toml")
 
 
 def read(path: Path = PAIRS) -> list[dict[str, str | bool]]:
@@ -64,6 +65,7 @@ def quality() -> list[Part]:
         "None was looked at.": (read(MORE_PAIRS), 1),
         "Plain notes; none was looked at before it was counted.": (read(PLAIN_PAIRS), 1),
         "Turns, news, corrections and verbs; none was looked at before it was counted.": (read(MIXED_PAIRS), 1),
+        "Tasks, and statements that close them or look like it. Half of them were looked at.": (read(TASKS), 2),
     }
     return [_counted(pairs, says, halves) for says, (pairs, halves) in sets.items()]
 

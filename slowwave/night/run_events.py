@@ -219,7 +219,7 @@ WORDS: Final = (
         """
         accept advance approved archive archived audit audit_complete awaiting_approval calibrated cancelled
         centroid chunk clean close compact completed compressed crashed date defer deferred delete descriptions
-        detected different document embed empty end entity episodes essence exact expired failed forgotten full
+        detected different document done embed empty end entity episodes essence exact expired failed forgotten full
         high info insert insufficient_input invalidate invalidated is isolated keep kept llm_budget_exhausted
         low low_similarity lower many medium merge merged_type moved new no_candidates no_op no_vectors noop
         number one_object one_way op_disabled_by_config op_not_requested pending plan planned polarity prefer

@@ -37,7 +37,9 @@ def plain_name(key: str) -> str:
 # Rows with the same text are represented by one of them. The text of a row is its content without provenance, weights and times, so a
 # verdict about two rows holds as long as their texts stay, whatever else changes.
 
-Reason = Literal["object", "number", "date", "time", "polarity", "low_similarity", "property_contradiction", "reversed"]
+Reason = Literal[
+    "object", "number", "date", "time", "polarity", "low_similarity", "property_contradiction", "reversed", "done"
+]
 Table = Literal["relationships", "memory_facts", "memories"]
 
 REASONS: Final[Mapping[str, str]] = {
@@ -49,13 +51,14 @@ REASONS: Final[Mapping[str, str]] = {
     "low_similarity": "describe one thing in ways that have little in common",
     "property_contradiction": "have different values of one property",
     "reversed": "run both ways, though their type runs one way only",
+    "done": "state a task and something that seems to close it",
 }
 """Reason → what two rows do, in words."""
 
 JUDGED: Final = "judged"
 """Rule of the pairs that models label and no other rule finds."""
 
-WEAK_RULES: Final = frozenset(("frame", "role", "aligned", "denial", "preference", JUDGED))
+WEAK_RULES: Final = frozenset(("frame", "role", "aligned", "denial", "preference", "closing", JUDGED))
 """Rules whose conflicts only a person decides, or a relation that the namespace names in ``newest_wins``."""
 
 _PERHAPS: Final[Mapping[str, str]] = {
@@ -276,7 +279,7 @@ def _asked(item: Item) -> tuple[Code, str]:
     if mutation.keep:
         return "same", f"Are these {_SAME_ASKED.get(mutation.table, 'rows one thing')}?"
     if asks_which(item):
-        two = "Which of the two is right?"
+        two = "Is this task done?" if evidence.get("reason") == "done" else "Which of the two is right?"
         return "which_is_right", two if "winner_id" in evidence else "Has the later one replaced the earlier one?"
     if "unsupported" in evidence:
         rewords = mutation.kind == "new_version"

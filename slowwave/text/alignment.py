@@ -705,10 +705,10 @@ def _task(text: str) -> tuple[str, ...] | None:
     verb = words[0]
     if not verb.isalpha() or verb in GRAMMAR or verb in _STATIVE or not (marked or words[1] in _DETERMINERS):
         return None
-    return words if _STATES.isdisjoint(words) and _may_be_imperative(verb) else None
+    return words if _STATES.isdisjoint(words) and may_be_imperative(verb) else None
 
 
-def _may_be_imperative(word: str) -> bool:
+def may_be_imperative(word: str) -> bool:
     """Return whether a word may be the base form of a verb: the lexicon has its form in "-ing"."""
     if word in _PREPOSITIONS | _DAYS | _MONTHS or is_given(word) or word.endswith(("ly", "ing", "ed")):
         return False

@@ -216,8 +216,11 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
 
     Of two memories whose importance is below ``low_importance`` the newer one wins under any policy (mnemo 2.4). So does a memory that
     says of itself that it replaces the other. Where the namespace says that the newest value of the relation wins, it does, unless both
-    are equally new.
+    are equally new. Whether a task is done is always a question.
     """
+    if task := conflict.evidence.get("task"):
+        why = "The later of the two seems to say that the task of the earlier one is done."
+        return ConflictDecision("b" if task == conflict.a else "a", False, why, "keep_newest", ("valid_from",))
     if name := _named_newest(conflict, sides):
         newest = _keep_newest(conflict, sides)
         shown = {**newest.evidence, "newest_wins": name}
@@ -265,8 +268,10 @@ def relations(conflict: Conflict, sides: ConflictRows) -> list[str]:
 
     Two memories have the name of their frame ("the deadline of … is") and its noun, that of their role, or those of the verbs with
     prepositions that both have. Whatever rule found them, they have that of the word before the only place in which they differ ("closes
-    at"), and all words before it.
+    at"), and all words before it. A task and its closing have none.
     """
+    if conflict.reason == "done":
+        return []
     a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
     if conflict.table != "memories":
         return [str(a["relationship_type" if conflict.table == "relationships" else "predicate"])]

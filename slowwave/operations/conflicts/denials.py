@@ -14,7 +14,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -68,7 +68,7 @@ class OpposedPair(NamedTuple):
     one: int
     two: int
     sentences: tuple[str, str]
-    reason: Kind = "polarity"
+    reason: Kind | Literal["done"] = "polarity"
     replaces: bool = False
     over: tuple[str, ...] = ()
 
@@ -225,6 +225,8 @@ def opposed(
             values.append(OverValue(pair.over, str(rows.table["id"][int(rows.first[new])]), later))
         single = read_clauses(texts[old]).is_single and (replaces or read_clauses(texts[new]).is_single)
         evidence: dict[str, object] = {"rule": pair.rule, "replaces" if replaces and single else "doubtful": True}
+        if pair.reason == "done":
+            evidence["task"] = str(rows.table["id"][int(rows.first[old])])
         conflict = min(old, new), max(old, new), pair.reason, evidence
         if single:
             found.append(conflict)

@@ -9,6 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from slowwave.operations.conflicts.closings import closed_items, closing_conflicts
 from slowwave.operations.conflicts.denials import opposed_conflicts, opposed_statements
 from slowwave.operations.conflicts.endings import ending_conflicts, endings
 from slowwave.operations.conflicts.memories import (
@@ -110,6 +111,7 @@ def conflicts_of_memories(
         *figure_conflicts(snapshot, tally),
         *stated,
         *opposed_conflicts(snapshot, tally, longer=longer),
+        *closing_conflicts(snapshot, tally, longer=longer),
     ]
 
 
@@ -129,6 +131,7 @@ def ended_statements(snapshot: Snapshot) -> list[EndedStatement]:
     ]
     every = [*by_value.sentences, *mentioned, *opposed_statements(snapshot).sentences]
     known = {(x, y) for c in by_value.conflicts for x, y in ((c.a, c.b), (c.b, c.a))}
+    every += closed_items(snapshot).sentences
     every += [o for o in by_relation.sentences if not any((m, o.later) in known for m in o.memories)]
     for one in sorted(every, key=lambda e: (e.holds, e.memories, e.since, e.later, e.said)):
         found.setdefault((one.memories[0], one.sentence), one)

@@ -109,8 +109,10 @@ def resolve_conflicts(inputs: Inputs) -> Proposal:
             open_.append(conflict)
     judged = JudgedConflicts({})
     if policy == "two_judges":
-        judged = _judge(inputs, open_, sides)
-        decisions += _judged(open_, judged, sides)
+        tasks = [c for c in open_ if c.reason == "done"]  # only a person decides those
+        contradicting = [c for c in open_ if c.reason != "done"]
+        judged = _judge(inputs, contradicting, sides)
+        decisions += [*_judged(contradicting, judged, sides), *((c, decide(policy, c, sides)) for c in tasks)]
     elif policy != "manual":
         decisions += [(c, decide(policy, c, sides)) for c in open_]
     pinned = [c for c, d in decisions if d.policy != "manual" and both_pinned(c, sides)]

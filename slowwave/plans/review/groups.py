@@ -92,7 +92,7 @@ def form_of(item: StoredItem) -> QuestionForm | None:
         return None
     evidence = json.loads(item.evidence)
     relation, side = (str(evidence.get(name) or "") for name in ("relation", "side"))
-    if "winner_id" not in evidence:
+    if "winner_id" not in evidence or evidence.get("reason") == "done":
         return None
     direction: Direction = "undated"
     if side.startswith(LATER_SIDES):

@@ -1,0 +1,74 @@
+"""Open items, and the clauses that close them."""
+
+from __future__ import annotations
+
+import pytest
+
+from slowwave.text.closings import closing_share, may_have_open_item, read_closings, read_open_items
+
+CLOSED = [
+    ("TODO: renew the TLS certificate of the shop", "The TLS certificate of the shop was renewed on Tuesday"),
+    ("Remind Ana to book the venue", "The venue is booked"),
+    ("We need to migrate the ledger to PostgreSQL 16", "The ledger now runs on PostgreSQL 16, migration finished"),
+    ("I have to call the dentist", "Called the dentist, appointment on the 12th"),
+    ("Open issue: the export button is broken on Safari", "Export button on Safari is fixed since v2.3"),
+    ("Ship the onboarding emails – still open", "Onboarding emails: done"),
+    ("put oil the gate on my to do list", "I oiled the gate."),
+    ("The north pump needs fixing", "The north pump works again."),
+    ("The crane must be inspected", "The crane was inspected by Jon Dahl."),
+    ("We need to order chairs for the workshop", "The chairs for the workshop are no longer needed."),
+    ("Notify Rosa of the delay", "Rosa was notified of it."),
+    ("Notify Rosa of the delay of the ferry", "Rosa was notified of the delay by Jon."),
+    ("Notify Rosa of the delay of the ferry", "Jon notified Rosa of the delay."),
+]
+OPEN = [
+    ("TODO: renew the certificate of the shop", "The certificate of the portal was renewed."),  # another object
+    ("I have to call the dentist", "I called the plumber."),
+    ("Wash the dog", "The dog food arrived."),
+    ("We should drop support for Python 3.8", "We dropped support for Python 3.7."),  # another number
+    ("Rotate the keys of the depot", "The keys of the depot expired."),  # another action
+    ("Notify Rosa of the delay", "Rosa will be notified of the delay."),  # a plan
+    ("Notify Rosa of the delay", "Rosa has not been notified of the delay yet."),
+    ("Notify Rosa of the delay", "Was Rosa notified of the delay?"),
+    ("Notify Rosa of the delay", "was Rosa notified of the delay"),
+    ("Translate the manual", "The manual is partly translated."),
+    ("Merge the fix of the login", "The fix of the login is in review."),
+    ("I want to learn to drive", "My sister learned to drive."),
+    ("Set up the printer", "set up the printer"),  # the order again
+    ("I need to paint the gate", "I painted the gate two years ago."),
+]
+NONE = [
+    "You should visit the mill.",
+    "Maybe we should paint the gate.",
+    "We have to keep all logs.",
+    "Do not paint the gate.",
+    "do i have to paint the gate",
+    "Export Settings",
+    "Paint is expensive.",
+    "It will rain in the valley.",
+]
+
+
+def share(task: str, later: str) -> float:
+    return max((closing_share(i, c, {}) for i in read_open_items(task) for c in read_closings(later)), default=0.0)
+
+
+@pytest.mark.parametrize(("task", "later"), CLOSED)
+def test_a_later_clause_closes_a_task(task: str, later: str) -> None:
+    assert may_have_open_item(task)
+    assert share(task, later) > 0.5
+
+
+@pytest.mark.parametrize(("task", "later"), OPEN)
+def test_another_object_number_action_person_or_an_open_end_closes_nothing(task: str, later: str) -> None:
+    assert read_open_items(task)
+    assert not share(task, later)
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_advice_rules_denials_questions_and_headings_are_no_tasks(text: str) -> None:
+    assert not read_open_items(text)
+
+
+def test_a_closing_with_the_verb_of_the_task_counts_more() -> None:
+    assert share("Paint the gate", "The gate was painted.") > share("Paint the gate", "The gate is done.") == 1.0
