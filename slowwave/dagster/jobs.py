@@ -6,7 +6,7 @@ Which work is due belongs to the library. A job here calls it for one namespace 
 import multiprocessing
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
 
@@ -35,6 +35,9 @@ from slowwave.store.connect import Store
 from slowwave.store.namespaces import namespace_id, namespace_settings
 from slowwave.store.namespaces import namespaces as stored_namespaces
 from slowwave.store.settings import zone_of
+
+if TYPE_CHECKING:
+    from slowwave.wiki.deep.run import DeepClosed
 
 # Nights. One run serves many namespaces: a run for each would load definitions, connections and models again for every one of them.
 
@@ -495,9 +498,9 @@ _NAMED: Final = 10
 """Maximum number of namespaces that one gate holds back and a tick lists one by one."""
 
 
-def in_short(closed: Sequence[Closed]) -> list[str]:
+def in_short(closed: "Sequence[Closed | DeepClosed]") -> list[str]:
     """Return the sentences of closed gates; of a gate that holds back more than ``_NAMED`` namespaces, their number and the first."""
-    by_gate: dict[str, list[Closed]] = {}
+    by_gate: dict[str, list[Closed | DeepClosed]] = {}
     for one in closed:
         by_gate.setdefault(one.gate, []).append(one)
     found: list[str] = []
