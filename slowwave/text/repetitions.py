@@ -4,8 +4,8 @@ A marker of repetition ("always", "each Sunday", "on Fridays", "by default") mak
 the verb shows one particular time: "He called every day last week", "I will call every hour tomorrow", "Every participant must arrive
 tomorrow". Orders with "never", and warnings to put something off, are rules as well. A condition ("If it rains, the match moves to
 tomorrow") is a rule or one case, so a person is asked, and "whenever" is a rule. A date whose clause is a habit, but that may be a
-particular one ("She often wears the coat that she bought last week"), is doubtful, and a person is asked; so is one on which a verb in the
-present acts ("The dashboard compares today with yesterday").
+particular one ("She often wears the coat that she bought last week"), is doubtful, and a person is asked; so is one in an object, an
+attribute or a relative clause of a sentence in the present ("The dashboard compares today with yesterday").
 
 English by clauses and the verbs of ``slowwave.text.date_context``; seven other languages by markers in the same clause. Linear in the
 sentence.
@@ -114,9 +114,21 @@ _BEFORE_NOUN: Final = re.compile(
     r"\b(?:for|of|about|from|until|till|to|with|over|against|covers?|\w+(?:ise|ize)s?)\s$", re.IGNORECASE
 )
 _PRESENT: Final = re.compile(
-    r"\w\s(?P<verb>[a-z]{2,}[^\W\d_su]s)\s(?!(?:for|of|about|from|until|till|to|with|over|against|is|are)\s)"
+    r"(?P<be>\b(?:is|are)\b|\w['’](?:s|re)\b)|\w\s(?P<verb>[a-z]{2,}[^\W\d_su]s)\s(?!(?:for|of|about|from|until|till|to|over|against|is|are)\s)"
 )
-"""A verb in the present that has an object: "bakes the bread", not the noun in "tickets for"."""
+"""A verb in the present: "bakes the bread", "is"; not the noun in "tickets for"."""
+
+_SCHEDULED: Final = re.compile(
+    r"(?:starts|begins|arrives|departs|opens|expires|leaves|takes place|deadline)\b|(?:is|are|['’]s|['’]re)\s(?:not\s)?"
+    r"(?:scheduled|planned|booked|set|due|invited|expected|supposed)\b",
+    re.IGNORECASE,
+)
+"""Verbs in the present that are read as the future elsewhere: "the train leaves"."""
+
+_ARRANGED: Final = re.compile(r"\b(?:\w{2,}ed|set|put off|going)\s(?:for|to|until|till|from)\s$", re.IGNORECASE)
+"""The words before the day of an arrangement: "is scheduled for"."""
+
+_RELATIVE: Final = re.compile(r"\b(?:what(?:ever)?|who(?:ever)?|whom|where)\s", re.IGNORECASE)
 _AHEAD: Final = re.compile(r"\b(?:tomorrow|next|coming|hence|from now)\b|^in\b", re.IGNORECASE)
 _PARTICIPLE: Final = re.compile(r"(?:\b(?:is|are|be|being|gets?)|['’](?:re|m))\s(?:\w+\s){0,2}$", re.IGNORECASE)
 """The words before a participle of the present: "is always snuggled in"."""
@@ -155,7 +167,7 @@ def repetition(text: str, start: int, end: int, cues: Cues) -> Repetition:
         found = "doubtful"
     first, last = _clause(text, first, last, start, end)
     if not _MARKERS.search(text, first, last):
-        return found or ("doubtful" if _is_object_of_present(text, first, start, end, cues) else "")
+        return found or ("doubtful" if _is_part_of_present(text, first, last, (start, end), cues) else "")
     for marker in _MARKERS.finditer(text, first, last):
         if start <= marker.start() < end or (marker.end() == start - 1 and marker[0].casefold() == "sometimes"):
             continue
@@ -166,13 +178,28 @@ def repetition(text: str, start: int, end: int, cues: Cues) -> Repetition:
     return found
 
 
-def _is_object_of_present(text: str, first: int, start: int, end: int, cues: Cues) -> bool:
-    """Return whether the date is a part of what a verb in the present acts on: "The dashboard compares today with yesterday"."""
-    owner = text[end - 2 : end] in ("'s", "’s")
-    if cues.at(start, end) != "none" or not (owner or _BEFORE_NOUN.search(text, first, start)):
+def _is_part_of_present(text: str, first: int, last: int, phrase: tuple[int, int], cues: Cues) -> bool:
+    """Return whether the date is in a part of a clause in the present: "The dashboard compares today with yesterday".
+
+    The part is an object, an attribute or a relative clause: "starts with the numbers of last week", "guests who leave tomorrow".
+    """
+    start, end = phrase
+    owner = text[end - 2 : end] in ("'s", "’s") and text[first:start].strip() != ""
+    relative = next((m for m in _RELATIVE.finditer(text, first, start) if text[first : m.start()].strip()), None)
+    governed = owner or (_BEFORE_NOUN.search(text, first, start) and not _ARRANGED.search(text, first, start))
+    if not (governed or relative):
         return False
-    verbs = [m["verb"] for m in _PRESENT.finditer(text, first, start)]
-    return any(is_word(base) for verb in verbs for base in (verb[:-1], verb[:-2], f"{verb[:-3]}y"))
+    stop = relative.start() if relative else last
+    if any(not _PARTICIPLE.search(text, first, place) for place in _places(cues, first, stop, _PAST)):
+        return False
+    if any(not _SCHEDULED.match(text, place, stop) for place in _places(cues, first, stop, frozenset(("future",)))):
+        return False
+    return any(
+        verb["be"]
+        or len(verb["verb"]) == 4
+        or any(map(is_word, (verb["verb"][:-1], verb["verb"][:-2], f"{verb['verb'][:-3]}y")))
+        for verb in _PRESENT.finditer(text, first, stop)
+    )
 
 
 def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
