@@ -136,6 +136,7 @@ SELECT bool_and(has_table_privilege(%(group)s, t, 'SELECT') AND has_schema_privi
 FROM unnest(ARRAY['memory.namespaces', %(of_nights)s]) AS t
 """
 _QUOTED_LOGIN: Final = "SELECT quote_ident(%s)"
+_STORE_ID: Final = "SELECT id FROM night.store"
 _SUPERUSER: Final = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
 
 
@@ -159,7 +160,7 @@ def diagnose(store: Store) -> list[Diagnosis]:
         with store.connect("owner") as connection:
             found = [*_server(connection), *_schema(store, connection)]
             if not any(d.problem for d in found):
-                found += [*_logins(store, connection), *_rights(connection)]
+                found += [*_logins(store, connection), *_rights(connection), *_replica(store, connection)]
     except NoAnswer as problem:
         return [Diagnosis(problem.finding, problem.remedy)]
     except StoreError as problem:
@@ -174,6 +175,26 @@ def diagnose(store: Store) -> list[Diagnosis]:
             )
         )
     return found
+
+
+def _replica(store: Store, connection: Connection) -> list[Diagnosis]:
+    """Return a finding if snapshots cannot be read from the replica that is set."""
+    place = store.read_from()
+    if place is store:
+        return []
+    try:
+        with place.connect("reader") as replica:
+            found = replica.execute(_STORE_ID).fetchone()
+    except NoAnswer as problem:
+        return [Diagnosis(problem.finding, problem.remedy)]
+    except StoreError as problem:
+        return [Diagnosis(str(problem), "")]
+    except psycopg.errors.UndefinedTable:
+        found = None
+    if found == connection.execute(_STORE_ID).fetchone():
+        return []
+    finding = f"{place.variable} leads to another store than SLOWWAVE_DATABASE_URL."
+    return [Diagnosis(finding, "Set it to a replica of that database.")]
 
 
 def _embedder() -> list[Diagnosis]:

@@ -205,6 +205,20 @@ def test_doctor_migrates_a_new_private_store(
     assert (code, "Migrations are pending" in out) == (0, False), out
 
 
+def test_doctor_looks_at_the_replica(
+    postgres: server.Server, store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLOWWAVE_REPLICA_URL", store.owner)
+    assert run("doctor")[0] == 0
+    for address, found in (
+        (postgres.url("postgres"), "SLOWWAVE_REPLICA_URL leads to another store"),
+        ("postgresql://me@127.0.0.1:1/nothing", "user or password in SLOWWAVE_REPLICA_URL"),
+    ):
+        monkeypatch.setenv("SLOWWAVE_REPLICA_URL", address)
+        code, out, _ = run("doctor")
+        assert (code, found in out) == (1, True), out
+
+
 def test_doctor_lists_what_agents_may_do(store: Store, run: Run) -> None:
     """Which tokens may request nights, write and approve, by namespace; without any token only programs of this machine write."""
     remember(store, "acme")
