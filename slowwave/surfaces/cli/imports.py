@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Import messages, memories, facts, entities or sessions.", no_args_is_help=True)
 
 File = Annotated[Path, typer.Argument(help="The file to read.")]
-Into = Annotated[str | None, typer.Option("--namespace", "-n", help="Namespace to import into.")]
+Into = Annotated[
+    str | None,
+    typer.Option("--namespace", "-n", help="By default the file's name, or each message's own."),
+]
 _SHOWN: Final = 5
 _FOUND = {
     "secret": "secrets",
