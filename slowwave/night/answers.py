@@ -27,7 +27,7 @@ from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.commands import argument
 from slowwave.plans.gate import POLICY, check_name, refuse_state
 from slowwave.plans.items import Decision, Item
-from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan
+from slowwave.plans.ledger import StoredItem, StoredPlan, code_of, read_plan
 from slowwave.plans.questions import SAID, said_hash
 from slowwave.plans.report import Report
 from slowwave.plans.review.drafts import (
@@ -42,7 +42,7 @@ from slowwave.plans.review.drafts import (
     save_drafts,
     withdraw,
 )
-from slowwave.plans.review.queue import AlikeQuestions, code_of
+from slowwave.plans.review.queue import AlikeQuestions
 from slowwave.plans.states import find_plan, latest_plan
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.connect import Store
@@ -513,6 +513,7 @@ _SIDES: Final = (
     AnswerChoice("both", "b", "Both stay"),
     AnswerChoice("neither", "0", "Both end", amends="neither"),
 )
+_TASKS: Final = (AnswerChoice("this", "1", "It is done", "yes"), AnswerChoice("both", "b", "It is not done"))
 _MERGES: Final = (
     AnswerChoice("same", "1", "Same", "yes"),
     AnswerChoice("different", "2", "Different"),
@@ -537,7 +538,7 @@ def answers_of(stored: StoredItem) -> tuple[AnswerChoice, ...]:
     """Return the answers that a question offers, without skip; an item that asks only yes or no offers these two."""
     amends = otherwise(stored)
     if "other" in amends:
-        return _SIDES
+        return _TASKS if code_of(stored) == "done" else _SIDES
     if "ended" in amends:
         return _WORDINGS
     if stored.kind == "merge_rows" and code_of(stored) == "same":

@@ -22,7 +22,7 @@ from slowwave.models.panel import Budget, StoredAnswers, Usage
 from slowwave.plans.items import Decision, Item, Sealed, content_id
 from slowwave.plans.lowering import refuse_unexplained
 from slowwave.plans.outcome import NO_NAMES, find_outcome
-from slowwave.plans.questions import HEADINGS
+from slowwave.plans.questions import CODES, HEADINGS, Code, is_about_task
 from slowwave.plans.report import Finding
 from slowwave.plans.seal import Header, Plan, hash_of, plan_hash
 from slowwave.plans.states import shown_state
@@ -592,10 +592,19 @@ def heading_of(stored: StoredItem) -> str:
     return f"{stored.operation} · {stored.decision} · {stored.risk} risk"
 
 
+def code_of(stored: StoredItem) -> Code:
+    """Return the code of an item's question, ``done`` if it is about a task; ``change`` if it has none."""
+    code = _BY_NAME.get(stored.question, "change")
+    return "done" if code == "which_is_right" and is_about_task(stored.item) else code
+
+
+_BY_NAME: Final[Mapping[str, Code]] = {code: code for code in CODES}
+
+
 def asked(stored: StoredItem) -> str:
     """Return what a review item asks without values and rows, by its code or, if it has none, by its sentence."""
     if stored.question in HEADINGS:
-        return HEADINGS[stored.question]
+        return HEADINGS[code_of(stored)]
     question, mark, _ = stored.reason.partition("?")
     if mark:
         return f"{question}?"

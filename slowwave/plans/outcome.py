@@ -16,7 +16,7 @@ from typing import Final, Literal
 from slowwave.changes.cells import OVERLAY, Cell, Insert, Value, inserted_id
 from slowwave.changes.mutation import Mutation
 from slowwave.plans.items import Item
-from slowwave.plans.questions import NO_SIDE, SAME, is_part_of_another, reason_in_words
+from slowwave.plans.questions import NO_SIDE, SAME, TASK_DONE, is_about_task, is_part_of_another, reason_in_words
 from slowwave.text.quotation import quotable
 from slowwave.text.tokens import fold
 
@@ -259,7 +259,8 @@ def _ended_rows(item: Item, names: Mapping[str, str], *, decided: bool) -> ItemO
     if not stays and (source := evidence.get("told_by")):
         stays = (OutcomeRow("", str(quotable(str(source)))),)
     noun = "the source " if "unsupported" in evidence else ""
-    return ItemOutcome(stays, ends, _reason(evidence, decided=decided), noun=noun, side=str(evidence.get("side") or ""))
+    side = "" if is_about_task(item) else str(evidence.get("side") or "")
+    return ItemOutcome(stays, ends, _reason(evidence, decided=decided), noun=noun, side=side)
 
 
 def _ended_sentences(item: Item) -> ItemOutcome | None:
@@ -352,6 +353,8 @@ def _reason(evidence: Mapping[str, object], *, decided: bool) -> str:
     if (by := evidence.get("ruled_by")) and evidence.get("policy") == "manual":
         day = evidence.get("ruled_on")
         return f"{quotable(str(by))} ruled so{f' on {instant(str(day))}' if day else ''}"
+    if evidence.get("reason") == "done":
+        return f"{TASK_DONE[0].lower()}{TASK_DONE[1:-1]}"
     if words := reason_in_words(evidence, decided=decided):
         return f"they {words}"
     if "earlier" in evidence and "later" in evidence:

@@ -70,6 +70,9 @@ _PERHAPS: Final[Mapping[str, str]] = {
 _DECIDED: Final[Mapping[str, str]] = {"object": "give different values"}
 """The same for such conflicts after a policy or a person decided them."""
 
+TASK_DONE: Final = "The later of the two seems to say that the task of the earlier one is done."
+"""Why a task and a later statement are a question."""
+
 NO_SIDE: Final = "though nothing says which of the two is later"
 """Clause of a proposal that takes a side without a reason; people are shown both sides instead."""
 
@@ -152,9 +155,10 @@ SAME: Final[Mapping[str, str]] = {"memory_facts": "state the same", "memories": 
 _LONGEST: Final = 300
 _TERMS: Final = 5
 
-Code = Literal["same", "value_lost", "which_is_right", "secret", "shorter", "delete", "change"]
-"""The codes of questions, in this order: are the rows the same, may a value be lost, which of two sides is right, does something have to
-be kept from searches, is a shorter text good, may rows be removed, may anything else be changed.
+Code = Literal["same", "value_lost", "which_is_right", "done", "secret", "shorter", "delete", "change"]
+"""The codes of questions, in this order: are the rows the same, may a value be lost, which of two sides is right, is a task done, does
+something have to be kept from searches, is a shorter text good, may rows be removed, may anything else be changed. Items store "done" as
+"which_is_right", see ``slowwave.plans.ledger.code_of``.
 """
 
 CODES: Final[tuple[Code, ...]] = get_args(Code)
@@ -163,6 +167,7 @@ HEADINGS: Final[Mapping[str, str]] = {
     "same": "Same thing?",
     "value_lost": "May this value be lost?",
     "which_is_right": "Which is right?",
+    "done": "Is this task done?",
     "secret": "Is this a secret, or an order to a model?",
     "shorter": "Is the new text good?",
     "delete": "May this go?",
@@ -222,6 +227,11 @@ def asks_which(item: Item) -> bool:
     return "winner_id" in evidence or ("earlier" in evidence and "later" in evidence)
 
 
+def is_about_task(item: Item) -> bool:
+    """Return whether an item is about a task and a later statement that seems to close it; neither of them is wrong."""
+    return item.evidence.get("reason") == "done"
+
+
 def is_part_of_another(item: Item) -> bool:
     """Return whether a merge joins a text with a longer one that states it as well."""
     return item.evidence.get("pattern") == "part of another"
@@ -247,6 +257,8 @@ def in_doubt(item: Item) -> str:
     reason = item.evidence.get("reason")
     if not isinstance(reason, str):
         return ""
+    if is_about_task(item):
+        return TASK_DONE
     words = reason_in_words(item.evidence, decided=not item.is_question) if "winner_id" in item.evidence else ""
     return f"They {words}." if words else reason
 
@@ -279,7 +291,7 @@ def _asked(item: Item) -> tuple[Code, str]:
     if mutation.keep:
         return "same", f"Are these {_SAME_ASKED.get(mutation.table, 'rows one thing')}?"
     if asks_which(item):
-        two = "Is this task done?" if evidence.get("reason") == "done" else "Which of the two is right?"
+        two = HEADINGS["done"] if is_about_task(item) else "Which of the two is right?"
         return "which_is_right", two if "winner_id" in evidence else "Has the later one replaced the earlier one?"
     if "unsupported" in evidence:
         rewords = mutation.kind == "new_version"

@@ -8,12 +8,14 @@ import psycopg
 import pytest
 
 from slowwave.errors import Refused
-from slowwave.night.answers import answer, answer_many, note_answer
+from slowwave.night.answers import answer, answer_many, answers_of, note_answer
 from slowwave.night.executor import apply_approval
 from slowwave.night.night import run_night
 from slowwave.night.undo import undo_run
 from slowwave.plans.conflicts import list_conflicts, resolve_conflict
-from slowwave.plans.ledger import StoredPlan, read_plan
+from slowwave.plans.ledger import StoredPlan, heading_of, read_plan
+from slowwave.plans.outcome import find_outcome
+from slowwave.plans.review.card import card
 from slowwave.plans.review.drafts import (
     NewDraft,
     read_drafts,
@@ -23,6 +25,7 @@ from slowwave.plans.review.drafts import (
     undo_last,
     withdraw,
 )
+from slowwave.plans.review.queue import queue
 from slowwave.store.connect import Store
 from slowwave.store.doctor import digest
 from slowwave.surfaces.api.plan import NightPlan
@@ -39,6 +42,37 @@ SELECT v.content FROM memory.memories m JOIN memory.memory_versions v ON v.id = 
 WHERE m.valid_to IS NULL AND m.invalidated_at IS NULL
 """
 OPS = "contradictions,resolve_conflicts"
+
+
+def test_a_task_is_asked_about_under_its_own_heading_with_two_answers_and_ends_with_done(store: Store) -> None:
+    """Both texts are right, so no answer ends the later one, and the reason is the rule's."""
+    texts = [("task", "TODO: paint the gate.", 30), ("report", "The gate was painted.", 3)]
+    every = {"kind": "semantic", "author": "user", "source": "import"}
+    remember(
+        store,
+        "acme",
+        memories=[
+            {"id": n, **every, "current_version_id": f"{n} text", "valid_from": ago(d), "recorded_at": ago(d)}
+            for n, _, d in texts
+        ],
+        memory_versions=[{"id": f"{n} text", "memory_id": n, "ordinal": 1, "content": text} for n, text, _ in texts],
+    )
+    night = run_night(store, "acme", ops=OPS, force=True)
+    assert night.plan is not None
+    with store.connect("reader") as connection:
+        plan = read_plan(connection, night.plan.plan_hash)
+    (item,) = plan.items
+    assert {heading_of(item), card(store, plan, item).label} == {"Is this task done?"}
+    assert [group.label for group in queue(plan, {}).groups] == ["Is this task done?"]
+    assert [(a.name, a.label) for a in answers_of(item)] == [("this", "It is done"), ("both", "It is not done")]
+    outcome = find_outcome(item.item, {}, item.status)
+    assert outcome is not None
+    assert "because the later of the two seems to say that the task of the earlier one is done" in outcome.sentence()
+    assert "true since" not in outcome.sentence()
+    with pytest.raises(Refused, match="no answer"):
+        answer(store, plan, item.id, "other", by="mara")
+    answer(store, plan, item.id, "this", by="mara")
+    assert [row.id for row in item.item.mutation.rows] == [uid("task")]
 
 
 def towns(store: Store, *names: str, slug: str = "acme") -> NightPlan:

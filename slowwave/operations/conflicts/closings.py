@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import numpy as np
@@ -28,6 +29,7 @@ from slowwave.text.closings import OpenItem, closing_share, may_have_open_item, 
 from slowwave.text.keys import keys
 from slowwave.text.subjects import PROGRAMS, says_later
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST: Final = 2_000  # characters of a text
 _PRIOR: Final = 50  # texts that are added to a scope's, so that two texts alone make no word common
 _COMMON: Final = 200  # texts with a word from which it proposes no candidates; it is weighed all the same
@@ -91,11 +93,12 @@ def _closed(
             having[word].append(n)
     weights = {word: math.log((len(members) + _PRIOR) / max(len(having[word]), 1)) for word in wanted}
     for n, item in items:
+        year = (_EPOCH + timedelta(microseconds=when[n])).year
         found = [
             (round(share, 6), when[m], m, closing.sentence)
             for m in _likely(item, when[n], having, words, weights, when)
             for closing in read_closings(texts[m])
-            if (share := closing_share(item, closing, weights))
+            if not 0 < closing.year < year and (share := closing_share(item, closing, weights))
         ]
         if found:
             *_, m, sentence = max(found)

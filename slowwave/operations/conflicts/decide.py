@@ -19,7 +19,7 @@ from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.items import decides_alone, why_asked
-from slowwave.plans.questions import JUDGED, NO_SIDE, SAID, WEAK_RULES, Conflict
+from slowwave.plans.questions import JUDGED, NO_SIDE, SAID, TASK_DONE, WEAK_RULES, Conflict
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
@@ -219,8 +219,7 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
     are equally new. Whether a task is done is always a question.
     """
     if task := conflict.evidence.get("task"):
-        why = "The later of the two seems to say that the task of the earlier one is done."
-        return ConflictDecision("b" if task == conflict.a else "a", False, why, "keep_newest", ("valid_from",))
+        return ConflictDecision("b" if task == conflict.a else "a", False, TASK_DONE, "keep_newest", ("valid_from",))
     if name := _named_newest(conflict, sides):
         newest = _keep_newest(conflict, sides)
         shown = {**newest.evidence, "newest_wins": name}

@@ -12,10 +12,10 @@ from typing import Any, Final
 from slowwave.bindings.connect import texts_of
 from slowwave.errors import SlowwaveError
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import StoredItem, StoredPlan, heading_of
+from slowwave.plans.ledger import StoredItem, StoredPlan, code_of, heading_of
 from slowwave.plans.lowering import unexplained_items
 from slowwave.plans.questions import HEADINGS
-from slowwave.plans.review.queue import code_of, title_of, unnamed
+from slowwave.plans.review.queue import title_of, unnamed
 from slowwave.plans.show import (
     called,
     lost_lines,

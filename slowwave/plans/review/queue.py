@@ -18,7 +18,7 @@ from scipy.sparse import csgraph
 from slowwave.changes.mutation import Mutation, Row
 from slowwave.errors import Refused
 from slowwave.plans.items import Item
-from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.ledger import StoredItem, StoredPlan, code_of
 from slowwave.plans.outcome import find_outcome, seen_words
 from slowwave.plans.permitted import RISKS
 from slowwave.plans.questions import CODES, HEADINGS, LATER_SIDES, Code
@@ -407,11 +407,6 @@ def _rows(item: Item) -> Sequence[Row]:
     return [*((mutation.keep,) if mutation.keep else ()), *mutation.absorb, *mutation.rows][:5]
 
 
-def code_of(item: StoredItem) -> Code:
-    """Return the code of an item's question; ``change`` if it has none."""
-    return _BY_NAME.get(item.question, "change")
-
-
 def _waiting(
     item: StoredItem, draft: Draft | None, worth: float, taught: SessionLearning, names: Mapping[str, str] | None
 ) -> Waiting:
@@ -439,7 +434,6 @@ def _counts(items: Sequence[Waiting]) -> dict[State, int]:
     return {"open": found["open"], "yes": found["yes"], "no": found["no"], "skip": found["skip"]}
 
 
-_BY_NAME: Final[Mapping[str, Code]] = {code: code for code in CODES}
 _RANK: Final = {risk: n for n, risk in enumerate(reversed(RISKS))}
 _KEYS: Final[Mapping[Sort, Callable[[Waiting], tuple[object, ...]]]] = {
     "information": lambda w: (-w.information, w.id),

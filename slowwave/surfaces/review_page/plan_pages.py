@@ -29,7 +29,7 @@ from slowwave.night.answers import (
     note_answer,
 )
 from slowwave.night.follow_up import held_back, leaves_questions, seal_follow_ups
-from slowwave.plans.ledger import StoredItem, StoredPlan
+from slowwave.plans.ledger import StoredItem, StoredPlan, code_of
 from slowwave.plans.questions import CODES, HEADINGS, NO_SIDE, split_question
 from slowwave.plans.review import SORTS, Sort
 from slowwave.plans.review.card import Card, ComparedLine, MarkedRun, called_rows, card, whole_cell
@@ -276,7 +276,7 @@ def said_of(draft: Draft, answer: str) -> str:
 def choices(plan: StoredPlan, chosen: Chosen) -> list[ChoiceField]:
     """Return the filters that apply to a plan, and the possible orders."""
     asked = [s for s in plan.items if s.is_question and s.status == "pending"]
-    codes, operations = {s.question for s in asked}, sorted({s.operation for s in asked})
+    codes, operations = {code_of(s) for s in asked}, sorted({s.operation for s in asked})
     return [
         ChoiceField(
             "question", "Question", [("", "All"), *((c, HEADINGS[c]) for c in CODES if c in codes)], chosen.question
@@ -331,7 +331,8 @@ def card_values(card: Card, stored: StoredItem, path: str = "") -> dict[str, obj
     tie = stored.item.evidence.get("side") == NO_SIDE
     heads = tuple(head.capitalize() for head in card.heads) if tie else card.heads
     if sides_of(stored) and heads == ("stays", "ends"):
-        heads = ("This one: would stay", "The other one: would end")
+        one, other = ("The report", "The task") if code_of(stored) == "done" else ("This one", "The other one")
+        heads = (f"{one}: would stay", f"{other}: would end")
     asked, why = split_question(card.question)
     return {
         "card": card,
@@ -676,6 +677,7 @@ class PlanPages:
             raise Refused("That question is none of this plan.")
         draft, path = drafts.get(item), f"/plans/{plan.plan_hash}"
         mutation = stored.item.mutation
+        is_task = code_of(stored) == "done"
         end = foreign_end(mutation, mutation.rows, "What ends", placed=False) or "What ends stays on record."
         values: dict[str, object] = {
             **card_values(card(self._desk.store, plan, stored), stored, path),
@@ -685,7 +687,7 @@ class PlanPages:
             "group": ask_about_group(plan, drafts, stored),
             "group_href": f"{path}/alike?item={stored.id}",
             "answers": [
-                (one, _FOLLOWS[one.name].format(end=end) if one.name in _FOLLOWS else says)
+                (one, _FOLLOWS[one.name].format(end=end) if one.name in _FOLLOWS and not is_task else says)
                 for one, says in describe_answers(stored)
             ]
             if stored.is_question

@@ -16,7 +16,7 @@ from slowwave.plans.items import Decision
 from slowwave.plans.questions import Conflict, question
 from slowwave.store.settings import Settings
 from tests.operations.conflicts.test_frames import memory, world
-from tests.snapshots import make_inputs, uid
+from tests.snapshots import TAKEN_AT, make_inputs, uid
 
 TASK, DONE = "TODO: renew the certificate of the shop.", "The certificate of the shop was renewed on Tuesday."
 BESIDE = f"{TASK[6:]} The shop sells bread and butter."
@@ -72,6 +72,13 @@ def test_an_earlier_statement_another_scope_a_summary_and_a_turn_of_a_program_cl
     later: dict[str, object],
 ) -> None:
     assert not found(memory(TASK), later)
+
+
+def test_a_deed_of_a_year_before_the_task_closes_nothing() -> None:
+    year = TAKEN_AT.year
+    tree = memory("Prune the pear tree.", 1)
+    assert not found(tree, memory(f"The pear tree was pruned in {year - 2}.", 3))
+    assert found(tree, memory(f"The pear tree was pruned in {year}.", 3))
 
 
 def test_a_task_is_asked_about_once_with_the_clause_that_has_most_of_its_words() -> None:
