@@ -18,9 +18,12 @@ from slowwave.store.runs import HOLDING, expiry_of, has_expired
 
 _OPEN: Final = """
 SELECT a.id::text AS approval_id, n.slug AS namespace FROM night.open_approvals a JOIN memory.namespaces n ON n.id = a.namespace_id
+JOIN night.plans p ON p.plan_hash = a.plan_hash LEFT JOIN night.runs m ON m.id = p.run_id
 WHERE (%(namespace)s::text IS NULL OR n.slug = %(namespace)s)
-AND NOT EXISTS (SELECT 1 FROM night.runs r WHERE r.approval_id = a.id AND r.state = ANY(%(closed)s)) ORDER BY a.recorded_at
+AND NOT EXISTS (SELECT 1 FROM night.runs r WHERE r.approval_id = a.id AND r.state = ANY(%(closed)s))
+ORDER BY a.recorded_at, m.trigger = 'review', p.recorded_at, a.id
 """
+"""SQL: the plans of a review session are approved at one time, and a plan made from answers is applied after the plan it was made from."""
 _HELD: Final = """
 SELECT n.slug AS namespace, n.settings AS overlay, extract(epoch FROM clock_timestamp() - r.heartbeat_at)::float AS age FROM night.runs r
 JOIN memory.namespaces n ON n.id = r.namespace_id WHERE r.state = ANY(%s)

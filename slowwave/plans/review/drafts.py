@@ -15,7 +15,7 @@ from psycopg.rows import class_row
 
 from slowwave.changes.cells import Cell
 from slowwave.changes.mutation import Mutation, Row
-from slowwave.errors import Refused
+from slowwave.errors import ProbesFailed, Refused
 from slowwave.plans.commands import APPROVER, argument
 from slowwave.plans.gate import POLICY, check_approver, check_name, lock_plan, refuse_state, reject_items, sign_items
 from slowwave.plans.items import Decision, Item
@@ -554,45 +554,68 @@ def sign(
     """
     check_approver(reviewer, CHANNEL)
     with store.connect("approver") as connection, connection.transaction():
-        plan = lock_plan(connection, namespace, plan_hash)
-        refuse_state(connection, plan)
-        verify_sealed(plan, "approved")
-        drafts = current_drafts(connection, plan.plan_hash)
-        _refuse_contradictions(plan, drafts)
-        found = coverage(plan, drafts)
-        if shown is not None and shown != found.digest:
-            raise Refused(
-                "The answers or items have changed since this page was shown, so it does not list what would be approved. "
-                "Nothing was approved. Read the list again, then approve."
-            )
-        yes = [*found.yes, *(found.decided if include_decided else ())]
-        no = [(s, drafts[s.id].note or UNEXPLAINED) for s in found.no]
-        if not yes and not no and found.decided:
-            raise Refused(
-                f"There is nothing to sign: no question is answered, and the items of plan {plan.plan_hash[:12]} that need no answer are "
-                "left out. Answer a question, or sign those items too."
-            )
-        if not yes and not no:
-            raise Refused(_nothing_to_sign(namespace, plan.plan_hash))
-        approval = (
-            sign_items(
-                *(store, connection, plan, yes, reviewer, CHANNEL, permits),
-                force=force,
-                note=note,
-                answered=answered_by_person(connection, plan, drafts) & {s.id for s in found.yes},
-            )
-            if yes
-            else None
+        return _sign_plan(
+            *(store, connection, namespace, plan_hash, reviewer, permits),
+            include_decided=include_decided,
+            force=force,
+            note=note,
+            shown=shown,
         )
-        if no:
-            amended = {s.id: made for s, _ in no if (made := drafts[s.id].amended)}
-            parts = parts_rejected(connection, amended, [s for s, _ in no])
-            reject_items(connection, plan, no, reviewer, instead=parts)
-        approval_id = approval.id if approval else None
-        connection.execute(
-            _NOTE_SIGNATURE,
-            (plan.header.namespace_id, plan.plan_hash, approval_id, reviewer, len(yes), len(no)),
+
+
+def _sign_plan(
+    store: Store,
+    connection: Connection,
+    namespace: str,
+    plan_hash: str,
+    reviewer: str,
+    permits: Permits,
+    *,
+    include_decided: bool,
+    force: bool,
+    note: str,
+    shown: str | None,
+) -> Signature:
+    """Approve the drafts of one plan as ``sign`` does, in the caller's transaction; the plan is locked until it ends."""
+    plan = lock_plan(connection, namespace, plan_hash)
+    refuse_state(connection, plan)
+    verify_sealed(plan, "approved")
+    drafts = current_drafts(connection, plan.plan_hash)
+    _refuse_contradictions(plan, drafts)
+    found = coverage(plan, drafts)
+    if shown is not None and shown != found.digest:
+        raise Refused(
+            "The answers or items have changed since this page was shown, so it does not list what would be approved. "
+            "Nothing was approved. Read the list again, then approve."
         )
+    yes = [*found.yes, *(found.decided if include_decided else ())]
+    no = [(s, drafts[s.id].note or UNEXPLAINED) for s in found.no]
+    if not yes and not no and found.decided:
+        raise Refused(
+            f"There is nothing to sign: no question is answered, and the items of plan {plan.plan_hash[:12]} that need no answer are "
+            "left out. Answer a question, or sign those items too."
+        )
+    if not yes and not no:
+        raise Refused(_nothing_to_sign(namespace, plan.plan_hash))
+    approval = (
+        sign_items(
+            *(store, connection, plan, yes, reviewer, CHANNEL, permits),
+            force=force,
+            note=note,
+            answered=answered_by_person(connection, plan, drafts) & {s.id for s in found.yes},
+        )
+        if yes
+        else None
+    )
+    if no:
+        amended = {s.id: made for s, _ in no if (made := drafts[s.id].amended)}
+        parts = parts_rejected(connection, amended, [s for s, _ in no])
+        reject_items(connection, plan, no, reviewer, instead=parts)
+    approval_id = approval.id if approval else None
+    connection.execute(
+        _NOTE_SIGNATURE,
+        (plan.header.namespace_id, plan.plan_hash, approval_id, reviewer, len(yes), len(no)),
+    )
     left = len(found.left) + (0 if include_decided else len(found.decided))
     lacks = approval.lacks if approval else ""
     return Signature(namespace, plan.plan_hash, reviewer, approval_id, len(yes), len(no), left, lacks)
@@ -763,11 +786,11 @@ def sign_session(
     note: str = "",
     shown: str | None = None,
 ) -> tuple[Signature, ...]:
-    """Approve the answers of a plan, then those of the plans made from its answers: one approval a plan, each all or nothing.
+    """Approve the answers of a plan and of the plans made from its answers: one approval a plan, all of them or none.
 
     ``include_decided`` concerns the plan itself. Without it, the plans of ``resting_on_decided`` stay open; their ``Signature`` states
-    that nothing was approved. A plan made from an answer that was changed since is withdrawn. Raises as ``sign`` does. Plans approved
-    before a later one is refused stay approved; calling it again continues with the others.
+    that nothing was approved. A plan made from an answer that was changed since is withdrawn. Raises as ``sign`` does, and then leaves
+    every plan and every answer as it was. The plans stay locked until the last one is judged.
     """
     found = read_session(store, namespace, plan_hash)
     root, *others = found
@@ -789,42 +812,40 @@ def sign_session(
     named = next(s.plan.plan_hash for s in found if s.plan.plan_hash.startswith(plan_hash.strip()))
     if not signs_root and not answered and named != root.plan.plan_hash:
         raise Refused(_nothing_to_sign(namespace, named))
-    if signs_root or not answered:
-        name = root.plan.plan_hash
-        done.append(
-            sign(
-                *(store, namespace, name),
-                reviewer=reviewer,
-                permits=permits,
-                include_decided=include_decided,
-                force=force,
-                note=note,
-                shown=known[name],
-            )
-        )
-    for one in answered:
-        name = one.plan.plan_hash
-        done.append(
-            sign(
-                *(store, namespace, name),
-                reviewer=reviewer,
-                permits=permits,
-                include_decided=False,
-                force=force,
-                note=note,
-                shown=known[name],
-            )
-        )
+    chosen = [(root, include_decided)] if signs_root or not answered else []
+    chosen += [(s, False) for s in answered]
+    kept = {s.plan.plan_hash for s in found}
+    amended = {i: d.amended for s in found for i, d in s.drafts.items()}
+    check_approver(reviewer, CHANNEL)
+    with store.connect("approver") as connection, connection.transaction():
+        for one, decided in chosen:
+            name = one.plan.plan_hash
+            try:
+                done.append(
+                    _sign_plan(
+                        *(store, connection, namespace, name, reviewer, permits),
+                        include_decided=decided,
+                        force=force,
+                        note=note,
+                        shown=known[name],
+                    )
+                )
+            except ProbesFailed as problem:
+                if len(chosen) == 1:
+                    raise
+                raise ProbesFailed(
+                    f"{problem} Nothing was approved, because the {len(chosen):,} plans of this review are approved together; all answers "
+                    f"are kept. To change one of this plan, undo it with u in `slowwave plans review {argument(namespace)} {name[:12]} "
+                    f"--by {APPROVER}`."
+                ) from None
+        for gone in _stale(connection, root.plan, kept, amended):
+            withdraw(connection, gone, _CHANGED)
     done += [
         Signature(
             namespace, s.plan.plan_hash, reviewer, None, 0, 0, len(s.covers.yes) + len(s.covers.no) + len(s.covers.left)
         )
         for s in open_
     ]
-    kept = {s.plan.plan_hash for s in found}
-    with store.connect("approver") as connection, connection.transaction():
-        for gone in _stale(connection, root.plan, kept, {i: d.amended for s in found for i, d in s.drafts.items()}):
-            withdraw(connection, gone, _CHANGED)
     return tuple(done)
 
 

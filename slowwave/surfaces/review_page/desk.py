@@ -55,9 +55,10 @@ SELECT a.id::text AS approval_id, a.plan_hash, a.item_ids::text[] AS item_ids, n
     WHERE i.plan_hash = a.plan_hash AND i.item_id = ANY(a.item_ids) AND i.status = 'applied') AS stand,
   night.signatures_missing(a.id) AS missing,
   ARRAY(SELECT c.signed_by FROM night.countersignatures c WHERE c.approval_id = a.id ORDER BY c.recorded_at, c.signed_by) AS countersigners
-FROM night.approvals a LEFT JOIN night.revocations v ON v.approval_id = a.id LEFT JOIN night.applied d ON d.approval_id = a.id
+FROM night.approvals a JOIN night.plans p ON p.plan_hash = a.plan_hash LEFT JOIN night.runs m ON m.id = p.run_id
+LEFT JOIN night.revocations v ON v.approval_id = a.id LEFT JOIN night.applied d ON d.approval_id = a.id
 LEFT JOIN LATERAL (SELECT * FROM night.runs r WHERE r.approval_id = a.id AND r.mode = 'apply' ORDER BY r.started_at DESC LIMIT 1) r ON true
-WHERE a.plan_hash = ANY(%s) ORDER BY a.recorded_at, a.id
+WHERE a.plan_hash = ANY(%s) ORDER BY a.recorded_at, m.trigger = 'review', p.recorded_at, a.id
 """
 _REJECTED: Final = """
 SELECT count(*) FROM night.plan_items i WHERE i.plan_hash = ANY(%(plans)s) AND i.status = 'rejected' AND NOT EXISTS (
