@@ -708,9 +708,12 @@ def _task(text: str) -> tuple[str, ...] | None:
     return words if _STATES.isdisjoint(words) and may_be_imperative(verb) else None
 
 
+_NO_VERBS: Final = _PREPOSITIONS | _DAYS | _MONTHS
+
+
 def may_be_imperative(word: str) -> bool:
     """Return whether a word may be the base form of a verb: the lexicon has its form in "-ing"."""
-    if word in _PREPOSITIONS | _DAYS | _MONTHS or is_given(word) or word.endswith(("ly", "ing", "ed")):
+    if word in _NO_VERBS or is_given(word) or word.endswith(("ly", "ing", "ed")):
         return False
     return any(is_word(f"{base}ing") for base in (word, word.removesuffix("e"), word + word[-1]))
 

@@ -19,6 +19,7 @@ from slowwave.text.alignment import may_be_imperative
 from slowwave.text.clauses import is_past, stated_clauses, stem_of
 from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.names import is_given
+from slowwave.text.prefilter import found
 from slowwave.text.subjects import is_kin
 from slowwave.text.tokens import fold
 from slowwave.text.words import CARDINALS, DENIALS, GRAMMAR, NEGATIONS, TENS, words_of
@@ -219,15 +220,27 @@ class Closing(NamedTuple):
     year: int
 
 
-def may_have_open_item(text: str) -> bool:
-    """Return whether a text has a word of an obligation or an intention, or a sentence that begins with a verb. Time: 5 µs."""
-    return _OPENS.search(text) is not None or any(may_be_imperative(fold(word)) for word in _FIRST.findall(text))
+def may_have_open_items(texts: Sequence[str]) -> list[bool]:
+    """Return which texts have a word of an obligation or an intention, or a sentence that begins with a verb. Time: 20 µs per text."""
+    import pyarrow as pa
+
+    plain = pa.array([text.replace("’", "'") for text in texts], pa.large_string())
+    worded = found(plain, f"(?i:{_OPENS.pattern})").tolist()
+    return [
+        (flag and _OPENS.search(text) is not None) or any(map(_may_be_order, _FIRST.findall(text)))
+        for text, flag in zip(texts, worded, strict=True)
+    ]
+
+
+def _may_be_order(word: str) -> bool:
+    first = fold(word)
+    return (first not in GRAMMAR or first == "do") and may_be_imperative(first)
 
 
 @lru_cache(maxsize=4_096)
 def read_open_items(text: str) -> tuple[OpenItem, ...]:
     """Parse the open items of a text, at most one per clause."""
-    found: list[OpenItem] = []
+    items: list[OpenItem] = []
     for sentence, clauses in _sentences(text):
         labels = [_LABEL.match(clause) is not None for clause in clauses]
         is_marked = any(labels) or _BOX.match(sentence) is not None
@@ -238,22 +251,22 @@ def read_open_items(text: str) -> tuple[OpenItem, ...]:
             if item is None and is_marked:
                 item = _item(sentence, "", clause)
             if item is not None:
-                found.append(item)
-    return tuple(found)
+                items.append(item)
+    return tuple(items)
 
 
 @lru_cache(maxsize=4_096)
 def read_closings(text: str) -> tuple[Closing, ...]:
     """Parse the clauses of a text that say that something was done or dropped; a short sentence is also parsed as a whole."""
-    found: list[Closing] = []
+    closings: list[Closing] = []
     for sentence, clauses in _sentences(text):
         again = _BUT_AGAIN.search(sentence)
         if again and not _DONE.search(again["then"]) and not _MODAL.match(again["then"]):
             continue  # "cleaned, but it is dirty again"; not "it broke, but works again"
         if len(clauses) > 1 and len(sentence.split()) <= _JOINED and not sentence.rstrip().endswith("?"):
             clauses = [*clauses, " ".join(clauses)]
-        found += (one for clause in clauses if (one := _closing(sentence, clause)) is not None)
-    return tuple(found)
+        closings += (one for clause in clauses if (one := _closing(sentence, clause)) is not None)
+    return tuple(closings)
 
 
 def _sentences(text: str) -> Iterator[tuple[str, list[str]]]:

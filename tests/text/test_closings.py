@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.closings import closing_share, may_have_open_item, read_closings, read_open_items
+from slowwave.text.closings import closing_share, may_have_open_items, read_closings, read_open_items
 
 CLOSED = [
     ("TODO: renew the TLS certificate of the shop", "The TLS certificate of the shop was renewed on Tuesday"),
@@ -73,7 +73,7 @@ def share(task: str, later: str) -> float:
 
 @pytest.mark.parametrize(("task", "later"), CLOSED)
 def test_a_later_clause_closes_a_task(task: str, later: str) -> None:
-    assert may_have_open_item(task)
+    assert may_have_open_items([task]) == [True]
     assert share(task, later) > 0.5
 
 
@@ -90,3 +90,18 @@ def test_advice_rules_denials_questions_and_headings_are_no_tasks(text: str) -> 
 
 def test_a_closing_with_the_verb_of_the_task_counts_more() -> None:
     assert share("Paint the gate", "The gate was painted.") > share("Paint the gate", "The gate is done.") == 1.0
+
+
+def test_column_of_texts_is_searched_as_each_text_is() -> None:
+    """Beyond some hundred texts, another library searches the column first."""
+    texts = [
+        "I’ll call Ana.",
+        "[ ] wash the car",
+        "The gate OUGHT TO be painted.",
+        "Купить: TODO",
+        "The gate is red.",
+        "Buy milk.",
+    ]
+    many = [*texts, *(f"The gate number {n} is red." for n in range(600))]
+    assert may_have_open_items(many) == [may_have_open_items([text]) == [True] for text in many]
+    assert may_have_open_items(many)[:6] == [True, True, True, True, False, True]

@@ -25,7 +25,7 @@ from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.clauses import stems
-from slowwave.text.closings import OpenItem, closing_share, may_have_open_item, read_closings, read_open_items
+from slowwave.text.closings import OpenItem, closing_share, may_have_open_items, read_closings, read_open_items
 from slowwave.text.keys import keys
 from slowwave.text.subjects import PROGRAMS, says_later
 
@@ -70,8 +70,8 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     when = rows.last().tolist()
     scopes = codes(memories["scope"])[0][rows.first].tolist()
     items: defaultdict[int, list[tuple[int, OpenItem]]] = defaultdict(list)
-    for n, text in enumerate(texts):
-        if may_have_open_item(text) and not says_later(text) and (read := read_open_items(text)):
+    for n, (text, may_have) in enumerate(zip(texts, may_have_open_items(texts), strict=True)):
+        if may_have and not says_later(text) and (read := read_open_items(text)):
             items[scopes[n]] += ((n, item) for item in read)
     members: defaultdict[int, list[int]] = defaultdict(list)
     for n, scope in enumerate(scopes):
