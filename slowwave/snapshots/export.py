@@ -28,7 +28,7 @@ from slowwave.bindings.stores import connected_store, reading, store_named
 from slowwave.errors import SnapshotError, StoreError
 from slowwave.snapshots.files import let_go
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot, UnreadableRow, Vectors, arrow_schema
-from slowwave.store.connect import Store
+from slowwave.store.connect import OTHER_STORE, Store
 from slowwave.store.doctor import CHECKED, NO_MEMORY, checked_columns, digest
 from slowwave.store.logins import Connection
 from slowwave.store.namespaces import namespace_id, unknown_namespace
@@ -138,9 +138,7 @@ def _one_instant(store: Store) -> Generator[tuple[Connection, datetime | None]]:
                 except psycopg.errors.UndefinedTable:
                     seen, found = False, None
                 if found != store_id:
-                    raise StoreError(
-                        f"{place.variable} leads to another store than SLOWWAVE_DATABASE_URL. Set it to a replica of that database."
-                    )
+                    raise StoreError(" ".join(OTHER_STORE))
                 if seen:
                     assert isinstance(at, datetime)  # noqa: S101 - the type of now()
                     try:

@@ -96,7 +96,7 @@ def save_snapshot(snapshot: Snapshot, base: str) -> SavedSnapshot:
     written, and then removes all of them.
     """
     location = f"{folder_of(base, snapshot.namespace)}/{snapshot.snapshot_id}"
-    with _storage(base, "written to", f"Nothing of it stays. {_CHECK}"):
+    with _storage(base, "written to", f"Nothing of it stays. {_MAY_WRITE}"):
         system, path = fsspec.url_to_fs(location)
         if system.exists(f"{path}/{_META}"):
             raise SnapshotError(
@@ -112,7 +112,7 @@ def save_files(location: str, write: Callable[[Path], Mapping[str, Any]], size: 
 
     ``write`` writes them into a folder and returns what ``open_files`` returns about them. Names of files are those of ``_FILE``.
     """
-    with _storage(location, "written to", _CHECK):
+    with _storage(location, "written to", _MAY_WRITE):
         system, path = fsspec.url_to_fs(location)
         if not system.exists(f"{path}/{_META}"):
             _save(system, path, write, size)
@@ -137,7 +137,7 @@ def open_files(location: str) -> tuple[Path, dict[str, Any]]:
 
 def put_file(location: str, content: bytes) -> None:
     """Save one file next to those of ``save_files``; it appears whole or not at all."""
-    with _storage(location, "written to", _CHECK):
+    with _storage(location, "written to", _MAY_WRITE):
         system, path = fsspec.url_to_fs(location)
         if not _is_local(system):
             system.pipe_file(path, content)
@@ -169,7 +169,7 @@ def _save(system: fsspec.AbstractFileSystem, path: str, write: Callable[[Path], 
     return _write_folder(write, Path(path)) if _is_local(system) else _upload(write, size, system, path)
 
 
-_CHECK: Final = "Check that the folder or bucket exists and has room, and that this account may write there"
+_MAY_WRITE: Final = "Check that the folder or bucket exists and has room, and that this account may write there"
 
 
 @contextmanager

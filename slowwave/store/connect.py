@@ -29,6 +29,9 @@ _URL: Final = "SLOWWAVE_DATABASE_URL"
 _APPLY_URL: Final = "SLOWWAVE_APPLY_DATABASE_URL"
 _REPLICA_URL: Final = "SLOWWAVE_REPLICA_URL"
 
+OTHER_STORE: Final = (f"{_REPLICA_URL} leads to another store than {_URL}.", "Set it to a replica of that database.")
+"""The finding about a replica of another database, and its remedy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Store:

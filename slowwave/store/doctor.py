@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from slowwave.errors import NoAnswer, StoreError
 from slowwave.models.embedding_models import INSTALL_MINILM, MINILM_MODEL, STATIC_MODEL, minilm_is_installed
-from slowwave.store.connect import Store
+from slowwave.store.connect import OTHER_STORE, Store
 from slowwave.store.logins import ROLES, SET_IS_GRANTED, Connection, excess, lacking, unsafe_definers
 from slowwave.store.migrate import MAKE_UTF8, other_encoding, pending_migrations
 from slowwave.store.namespaces import unknown_namespace
@@ -191,10 +191,7 @@ def _replica(store: Store, connection: Connection) -> list[Diagnosis]:
         return [Diagnosis(str(problem), "")]
     except psycopg.errors.UndefinedTable:
         found = None
-    if found == connection.execute(_STORE_ID).fetchone():
-        return []
-    finding = f"{place.variable} leads to another store than SLOWWAVE_DATABASE_URL."
-    return [Diagnosis(finding, "Set it to a replica of that database.")]
+    return [] if found == connection.execute(_STORE_ID).fetchone() else [Diagnosis(*OTHER_STORE)]
 
 
 def _embedder() -> list[Diagnosis]:

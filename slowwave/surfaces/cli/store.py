@@ -236,13 +236,12 @@ def doctor(json: Json = False) -> None:
     from slowwave.operations.setting_names import diagnose_settings
     from slowwave.plans.switches import why_disabled
     from slowwave.store.doctor import diagnose
-    from slowwave.store.migrate import migrate, pending_migrations
+    from slowwave.store.migrate import open_store as open_migrated
 
     store = Store.from_environment()
     if store.embedded:
-        with suppress(StoreError):  # what keeps it from being migrated is diagnosed
-            if pending_migrations(store):
-                migrate(store)
+        with suppress(StoreError):  # the reason is diagnosed
+            open_migrated()
     found = diagnose(store)
     well = not any(d.problem for d in found)
     disabled = ""
