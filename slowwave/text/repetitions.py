@@ -196,7 +196,7 @@ def _is_part_of_present(text: str, first: int, last: int, phrase: tuple[int, int
         return False
     return any(
         verb["be"]
-        or len(verb["verb"]) == 4
+        or len(verb["verb"]) == 4  # the lexicon has no base of three letters
         or any(map(is_word, (verb["verb"][:-1], verb["verb"][:-2], f"{verb['verb'][:-3]}y")))
         for verb in _PRESENT.finditer(text, first, stop)
     )
