@@ -25,6 +25,7 @@ from rich.console import Console
 from benchmarks.machine import load, machine
 from benchmarks.report import Part, put, show
 from benchmarks.speed import ROOT, Figures, Workbench
+from slowwave.operations import PLANNERS
 from slowwave.store.server import create_database
 
 PAGE: Final = ROOT / "benchmarks" / "before.md"
@@ -68,9 +69,9 @@ def compare(commit: str, sizes: Sequence[int], say: Callable[[str], None]) -> tu
                 Workbench(*old, size, before, lambda s: say(f"{commit}, {s}"), then, create) as earlier,
                 Workbench(*new, size, after, lambda s: say(f"now, {s}")) as now,
             ):
-                for work in _work(planners):
-                    work(earlier)
-                    work(now)
+                for former, present in zip(_work(planners), _work([*PLANNERS]), strict=True):
+                    former(earlier)
+                    present(now)
     after.machine["load after"] = load()
     return before, after, f"{commit} and now. {', '.join(f'{name}: {value}' for name, value in after.machine.items())}."
 

@@ -36,7 +36,8 @@ from slowwave.text.tokens import suggest_id
 # A part of a plan is simulated on the snapshot on which the plan was made. Items of the plan that were approved before belong to the
 # part, so that several approvals cannot exceed a cap together that one could not exceed. Items that a person forced do not belong to it,
 # because they were decided. Answers that a person gave to single questions, or for a group whose sample they checked, belong to the part
-# but do not count against the caps of the blast radius: a person looked at each of these changes. The approval records them.
+# but do not count against the caps of the blast radius, and rows that they end are not missed: a person looked at each of these changes.
+# The approval records them.
 
 _ANSWERED: Final = """
 SELECT jsonb_array_elements_text(a.probes -> 'answered') FROM night.approvals a
@@ -73,7 +74,8 @@ def judge(
     """Judge the ``chosen`` items together with the items of the plan that are already approved.
 
     The rows of ``answered`` items, and of those that an earlier approval of the plan records as such, do not count against the caps of
-    the blast radius. All other probes judge them like any item.
+    the blast radius, and the recall probe does not look for rows that they end without a replacement. Otherwise the probes judge them
+    like any item.
 
     If these are the items that the night proved, its verdict holds and nothing is simulated; the same applies to a plan without probes. A
     part that cannot be judged needs force, because the verdict of the whole plan says nothing about a part. This happens if the snapshot

@@ -555,9 +555,10 @@ def prove_subset(
 ) -> Proof:
     """Judge ``items`` as if nothing else of their plan were applied.
 
-    ``disclosed`` are (row, term) of losses that the plan shows. ``answered`` are items that do not count against the caps. Cost: a
-    simulation, the probes of specifics and blast radius, and the recall probe, which reads every searched text once. If a probe fails
-    and the items at fault can be named, simulation, blast radius and recall run again without them. Some seconds for 100,000 rows.
+    ``disclosed`` are (row, term) of losses that the plan shows. ``answered`` are items that a person answered: they do
+    not count against the caps, and the recall probe does not look for rows that they end without a replacement. Cost: a simulation, the
+    probes of specifics and blast radius, and the recall probe, which reads every searched text once. If a probe fails and the items at
+    fault can be named, simulation, blast radius and recall run again without them. Some seconds for 100,000 rows.
     """
     after = simulate(before, items)
     specifics = specifics_probe(before, after, items)
@@ -577,7 +578,7 @@ def harm(
 ) -> Harm:
     """Measure recall and blast radius of ``items``, which make ``after``; if one fails, again without the items at fault."""
     baseline = Baseline(before, embed)
-    recall = recall_probe(before, after, settings, embed, items, baseline)
+    recall = recall_probe(before, after, settings, embed, items, baseline, answered)
     release()
     radius = blast_radius(before, items, settings, permits, after=after, answered=answered)
     release()
@@ -591,7 +592,7 @@ def harm(
     release()
     if not (
         blast_radius(before, rest, settings, permits, after=changed, answered=answered).passed
-        and recall_probe(before, changed, settings, embed, rest, baseline).passed
+        and recall_probe(before, changed, settings, embed, rest, baseline, answered).passed
     ):
         return Harm(recall, radius)
     return Harm(recall, radius, tuple(sorted(out)), _advice(items, out))

@@ -17,6 +17,7 @@ from slowwave.changes.cells import inserted_id
 from slowwave.changes.mutation import FORGOTTEN, MADE_FROM, REDACTION, RETIRED, Mutation
 from slowwave.models import Embed
 from slowwave.plans.items import Item
+from slowwave.plans.permitted import retired
 from slowwave.plans.probes.isolation import chain, merged_into, succeeded_by, won_against
 from slowwave.search.retriever import Retriever
 from slowwave.search.rows import SEARCHED, searched_table
@@ -109,7 +110,7 @@ def _episode_questions(
 
     Chunks of pages that a plan wrote are left out, because nobody said them. Sentences that are repeated often ("You're welcome.") are
     left out as well. If "Lorenzo moved to Utrecht" has ended "Lorenzo lives in Split", the question is the successor's sentence, because
-    the old one asks for nothing that still holds.
+    the old one asks for nothing that still holds. A memory that cites a passage and contains the question answers it as the passage does.
     """
     memories = searched_table(before, "memories", ("id", "kind", "current_version_id"))
     memories = memories.filter(pc.equal(memories["kind"], "episodic"))
@@ -134,11 +135,14 @@ def _episode_questions(
     successor_texts = _texts_of(before, {chain(row["id"], successors)[-1] for row in rows if row["id"] in successors})
     asked = [(_asked_of(row["text"], successor_texts.get(chain(row["id"], successors)[-1])), row["id"]) for row in rows]
     common = _said_by_many({query for query, _ in asked}, raw["text"])
-    return [
-        ProbeQuery(query, targets)
-        for query, row in asked
-        if query not in common and (targets := names.targets([row], tables))
-    ]
+    citing = names.read_citations(row for _, row in asked)
+    texts = _texts_of(before, frozenset[str]().union(*citing.values()))
+    questions: list[ProbeQuery] = []
+    for query, row in asked:
+        same = sorted(memory for memory in citing.get(row, ()) if query in " ".join(texts.get(memory, "").split()))
+        if query not in common and (targets := names.targets([row, *same[:1]], tables)):
+            questions.append(ProbeQuery(query, targets))
+    return questions
 
 
 def _asked_of(text: str, successor: str | None) -> str:
@@ -176,10 +180,13 @@ def _said_by_many(queries: Set[str], texts: pa.ChunkedArray) -> frozenset[str]:
 class TargetResolver:
     """Resolution of ids of one snapshot to rows in both snapshots.
 
-    Merges (``into``) are followed to their survivors, and cited chunks replace rows that are not live.
+    Merges (``into``) are followed to their survivors, and cited chunks replace rows that are not live. ``ended`` are rows that a person's
+    answers end; those that no row replaces are no targets, like rows that the plan withholds.
     """
 
-    def __init__(self, before: Snapshot, after: Snapshot, into: Mapping[str, str]) -> None:
+    def __init__(
+        self, before: Snapshot, after: Snapshot, into: Mapping[str, str], ended: frozenset[str] = frozenset()
+    ) -> None:
         self._before = before
         self._live = tuple(
             {t: frozenset(searched_table(snapshot, t, ("id",))["id"].to_pylist()) for t in SEARCHED}
@@ -187,7 +194,7 @@ class TargetResolver:
         )
         self._sides: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {}
         self._into = into
-        self._withheld = withheld_rows(before, after)
+        self._withheld = withheld_rows(before, after) | (ended - into.keys())
         self._talk = archived_talk(before, after)
         self._left_out: set[str] = set()
         self._cited: dict[str, frozenset[str]] | None = None
@@ -241,22 +248,33 @@ class TargetResolver:
         return self._sides[tables]
 
     def _citing_memories(self) -> Mapping[str, frozenset[str]]:
-        """Return passage that a recall event names → the memories, except summaries, that cite it."""
+        """Return passage that a recall event names, or that ``read_citations`` was given → the memories, except summaries, that cite it."""
         if self._memories_of is None:
             events = self._before.table("recall_events")
             named = [pc.list_flatten(events[name].combine_chunks()) for name in ("selected_ids", "hit_ids")]
-            passages = pc.unique(pa.concat_arrays(named))
-            memories = self._before.table("memories")
-            memories = memories.filter(pc.not_equal(memories["kind"], "summary"))
-            cited = memories["source_chunk_ids"].combine_chunks()
-            flat = pc.list_flatten(cited)
-            wanted = pc.is_in(flat, value_set=passages)
-            of = memories["id"].take(pc.list_parent_indices(cited).filter(wanted))
-            found: dict[str, set[str]] = defaultdict(set)
-            for passage, memory in zip(flat.filter(wanted).to_pylist(), of.to_pylist(), strict=True):
-                found[passage].add(memory)
-            self._memories_of = {passage: frozenset(own) for passage, own in found.items()}
+            self._memories_of = self._citations(pc.unique(pa.concat_arrays(named)))
         return self._memories_of
+
+    def read_citations(self, passages: Iterable[str]) -> Mapping[str, frozenset[str]]:
+        """Let ``targets`` join these passages with the memories that cite them; return passage → memories, except summaries.
+
+        Cost: a pass over the sources of all memories.
+        """
+        found = self._citations(pa.array(sorted(passages), pa.string()))
+        self._memories_of = {**self._citing_memories(), **found}
+        return found
+
+    def _citations(self, passages: pa.Array) -> dict[str, frozenset[str]]:
+        memories = self._before.table("memories")
+        memories = memories.filter(pc.not_equal(memories["kind"], "summary"))
+        cited = memories["source_chunk_ids"].combine_chunks()
+        flat = pc.list_flatten(cited)
+        wanted = pc.is_in(flat, value_set=passages)
+        of = memories["id"].take(pc.list_parent_indices(cited).filter(wanted))
+        found: dict[str, set[str]] = defaultdict(set)
+        for passage, memory in zip(flat.filter(wanted).to_pylist(), of.to_pylist(), strict=True):
+            found[passage].add(memory)
+        return {passage: frozenset(own) for passage, own in found.items()}
 
     def _sources(self, group: frozenset[str]) -> frozenset[str]:
         """Return the chunks that rows of the group cite in ``before``; used only by questions with a dead target."""
@@ -446,9 +464,9 @@ class Recall:
 class RecallProbe(Recall):
     """The figures over all that is searched, and those over ``memories`` alone; ``passed`` means that both pass.
 
-    ``withheld`` counts recalled rows that the plan withholds. A plan that ``only_adds`` rows passes, because earlier hits still exist.
-    ``lost`` maps rows to the loss that they cause, in questions: rows that were found before the plan and not after it or, if these are
-    still live, the rows that displaced them.
+    ``withheld`` counts recalled rows that the plan withholds or a person's answers end. A plan that ``only_adds`` rows passes, because
+    earlier hits still exist. ``lost`` maps rows to the loss that they cause, in questions: rows that were found before the plan and not
+    after it or, if these are still live, the rows that displaced them.
     """
 
     memories: Recall
@@ -467,8 +485,8 @@ class RecallProbe(Recall):
         alone = f" Over memories alone, {self.memories.figures()}." if self.memories.queries else ""
         one = self.withheld == 1
         left_out = (
-            f" {self.withheld:,} recalled {'row' if one else 'rows'} that the plan quarantines, redacts or forgets "
-            f"{'is' if one else 'are'} not asked about: that {'it is' if one else 'they are'} found no longer is intended."
+            f" {self.withheld:,} recalled {'row' if one else 'rows'} that the plan quarantines, redacts or forgets, or that a person's "
+            f"answer ends, {'is' if one else 'are'} not asked about: that {'it is' if one else 'they are'} found no longer is intended."
             if self.withheld
             else ""
         )
@@ -537,6 +555,7 @@ def recall_probe(
     embed: Embed | None,
     items: Sequence[Item] = (),
     baseline: Baseline | None = None,
+    answered: frozenset[str] = frozenset(),
 ) -> RecallProbe:
     """Replay the newest ``_QUERIES`` recall events against both snapshots, and again on memories alone.
 
@@ -546,13 +565,16 @@ def recall_probe(
 
     The result is deterministic, and exactly 0 if the snapshots hold the same searched rows and targets. The probe passes if the lower
     bound of the difference in Recall@10 is at least ``settings.recall_floor`` in both runs, or if the plan only adds rows. ``items`` made
-    ``after``: they state which row replaces the loser of a contradiction or a page's earlier text. ``baseline`` is that of ``before`` and
-    ``embed``, for comparing several plans.
+    ``after``: they state which row replaces the loser of a contradiction or a page's earlier text. Rows that the ``answered`` ones end and
+    that no row replaces are no targets, because a person decided that they end. ``baseline`` is that of ``before`` and ``embed``, for
+    comparing several plans.
 
     Cost: the texts are read once, and every question is searched at most four times, or twice if the plan leaves the searched rows
     unchanged.
     """
-    names = TargetResolver(before, after, {**merged_into(after), **won_against(items), **rewritten(before, items)})
+    ended = frozenset(row for item in items if item.id in answered for _, row in retired(item))
+    into = {**merged_into(after), **won_against(items), **rewritten(before, items)}
+    names = TargetResolver(before, after, into, ended)
     successors = succeeded_by(items)
     baseline = baseline or Baseline(before, embed)
     asked = {

@@ -410,3 +410,26 @@ def test_what_a_plan_wrote_is_no_episode_to_ask_about() -> None:
     assert recall_probe(snapshot, snapshot, SETTINGS, None).queries == 1
     assert recall_probe(snapshot, gone(snapshot, "chunks", "cmade"), SETTINGS, None).recall_after == 1.0
     assert recall_probe(snapshot, gone(snapshot, "chunks", "cAnn"), SETTINGS, None).recall_after == 0.0
+
+
+def test_memory_that_contains_the_sentence_of_its_passage_answers_the_question_drawn_from_the_passage() -> None:
+    """A memory with other words does not: "Ann lives in Rome" was found by its passage alone."""
+    before = remembered(TEXTS, kind="episodic")
+    versions = before.table("memory_versions").to_pylist()
+    reworded = [row | {"content": "Ann is at home"} if row["id"] == uid("b v") else row for row in versions]
+    before = make_snapshot(
+        **{name: before.table(name).to_pylist() for name in ("chunks", "memories")}, memory_versions=reworded
+    )
+    for name, lost in (("a", False), ("b", True)):
+        probe = recall_probe(before, gone(before, "chunks", f"{name} chunk"), SETTINGS, None)
+        assert (probe.source, probe.recall_before, uid(f"{name} chunk") in probe.lost) == ("episodes", 1.0, lost)
+
+
+def test_row_that_a_persons_answer_ends_without_a_replacement_is_not_looked_for() -> None:
+    before = remembered(TEXTS, event("ann lives oslo", "a"), event("ann lives", "a", "b", days=2))
+    (ends,) = lose_conflict(before, "memories", [Loss("", (uid("a"), uid("b")), ())])
+    items = [item(ends)]
+    after = simulate(before, items)
+    assert not recall_probe(before, after, SETTINGS, None, items).passed
+    probe = recall_probe(before, after, SETTINGS, None, items, answered=frozenset({items[0].id}))
+    assert (probe.passed, probe.source, probe.withheld) == (True, "episodes", 2)
