@@ -47,6 +47,11 @@ _STORED: Final = """
 SELECT external_id, subject, predicate, object, fact_text FROM memory.memory_facts WHERE namespace_id = %s AND id = ANY(%s::uuid[])
 """
 
+_STARTS: Final = """
+SELECT m.external_id, m.valid_from FROM memory.memories m JOIN memory.namespaces n ON n.id = m.namespace_id
+WHERE n.slug = %s AND m.external_id = ANY(%s)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
@@ -182,8 +187,9 @@ def import_memories(
     """Import one memory per row of a CSV or JSONL file into ``namespace`` (default: the slug of the file's name).
 
     ``columns`` are pairs ``FIELD=COLUMN`` of ``FIELDS``; only ``text`` is required. A row with an ``id`` that exists already and another
-    text becomes a new version. A row without one is identified by its kind, subject, author and text. A row without ``created_at`` gets
-    the present time. Raises ``ImportRefused``; see ``write_turns`` for what is written.
+    text becomes a new version. A row without one is identified by its kind, subject, author, text and ``created_at``, so that what was
+    observed on two days is two memories. A row without ``created_at`` gets the present time, which identifies nothing. Raises
+    ``ImportRefused``; see ``write_turns`` for what is written.
     """
     check, mapping = RowCheck.from_connection(connection, path, on_error), ColumnMap.parse(columns, FIELDS_MEMORIES)
     slug, moment = file_slug(path, namespace), (now or datetime.now(UTC))
@@ -198,9 +204,25 @@ def import_memories(
         earlier = first.setdefault(turn.external_id, (line, turn))
         if earlier[1].content != turn.content:
             check.bad(line, f"its id was used in line {earlier[0]} for another memory")
-    return write_turns(
-        connection, [t for _, t in first.values()], check, embedder=embedder, source="table", progress=progress
-    )
+    turns = _as_stored(connection, slug, [turn for _, turn in first.values()])
+    return write_turns(connection, turns, check, embedder=embedder, source="table", progress=progress)
+
+
+def _as_stored(connection: psycopg.Connection[Any], slug: str, turns: Sequence[Turn]) -> list[Turn]:
+    """Return the rows with the ids under which earlier versions, whose ids did not cover the time, stored them; one query."""
+    undated = {_id_of(t): _id_of(t, dated=False) for t in turns}
+    stored = dict(connection.execute(_STARTS, (slug, list(undated.values()))).fetchall())
+    return [
+        replace(t, external_id=undated[t.external_id])
+        if t.external_id in undated and stored.get(undated[t.external_id]) == t.created_at
+        else t
+        for t in turns
+    ]
+
+
+def _id_of(turn: Turn, *, dated: bool = True) -> str:
+    said = (turn.namespace, turn.kind, turn.subject, turn.role, turn.content)
+    return content_id(*said, *([turn.created_at.isoformat()] if dated else []))
 
 
 def _turn(row: dict[str, Any], slug: str, now: datetime) -> Turn:
@@ -211,11 +233,10 @@ def _turn(row: dict[str, Any], slug: str, now: datetime) -> Turn:
     subject = required_text(row, "subject", LONGEST_NAME) if "subject" in row else ""
     author = required_text(row, "author", 64) if "author" in row else ""
     created_at = instant(row["created_at"], "created_at") if "created_at" in row else now
-    external_id = (
-        required_text(row, "id", LONGEST_ID) if "id" in row else content_id(slug, kind, subject, author, content)
-    )
     session = required_text(row, "session", LONGEST_NAME) if "session" in row else created_at.date().isoformat()
-    return Turn(slug, external_id, created_at, author, content, session=session, kind=kind, subject=subject)
+    turn = Turn(slug, "", created_at, author, content, session=session, kind=kind, subject=subject)
+    external_id = required_text(row, "id", LONGEST_ID) if "id" in row else _id_of(turn, dated="created_at" in row)
+    return replace(turn, external_id=external_id)
 
 
 # Entities as CSV (``.csv`` or ``.csv.gz``): ``id, source, entity_type, name, attrs``; other columns are ignored.

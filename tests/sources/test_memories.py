@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import ImportRefused
+from slowwave.sources.rows import content_id
 from slowwave.sources.tables import import_memories
 from slowwave.store.connect import Store
 from tests.memories import ask
@@ -61,3 +62,27 @@ def test_what_is_no_memory_is_refused_by_line(
     with store.connect("owner") as connection, pytest.raises(ImportRefused, match=f"line 2.*{reason}"):
         import_memories(connection, file, embedder=embedder)
     assert ask(store, "SELECT count(*) FROM memory.memories") == [(0,)]
+
+
+def test_text_that_repeats_on_another_day_is_another_memory(
+    store: Store, embedder: HashEmbedder, tmp_path: Path, contents: Callable[[], object]
+) -> None:
+    """In one file and in two. Rows that an earlier version stored by their words alone are known by their time."""
+    file, next_file = tmp_path / "valve.jsonl", tmp_path / "more.jsonl"
+    rows = [
+        f'{{"text": "The valve is {state}.", "created_at": "2026-05-{day:02}T10:00:00Z"}}\n'
+        for state, day in (("open", 1), ("closed", 5), ("open", 9), ("open", 9))
+    ]
+    file.write_text("".join(rows))
+    next_file.write_text('{"text": "The valve is open.", "created_at": "2026-05-20T10:00:00Z"}\n')
+    with store.connect("owner") as connection:
+        assert import_memories(connection, file, embedder=embedder).added["memories"] == 3
+        assert import_memories(connection, next_file, embedder=embedder, namespace="valve").added["memories"] == 1
+        undated = content_id("valve", "semantic", "", "", "The valve is open.")
+        connection.execute(
+            "UPDATE memory.memories SET external_id = %s WHERE valid_from = '2026-05-01T10:00:00Z'", (undated,)
+        )
+        before = contents()
+        for again in (file, next_file):
+            assert import_memories(connection, again, embedder=embedder, namespace="valve").added == {}
+    assert contents() == before

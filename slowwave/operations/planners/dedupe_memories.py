@@ -302,6 +302,7 @@ _LEFT_OUT: Final = (
     "pairs beyond the window as a cluster",
     "pairs that do not tell the same",
     "pairs with a pinned memory to lose",
+    "pairs with another value between them",
 )
 
 _Fields = Mapping[str, Any]
@@ -548,7 +549,8 @@ class _Memories:
     ``rows`` hold their texts, also as these were ``meant`` on their day. ``rank`` (n,) is that of the survivor's rule, the lowest the
     best. ``lineage`` holds for each row what it meant and the texts of what was merged into it, ``first`` and ``last`` (n,) when the
     earliest and latest of these began. A survivor has taken over the earliest start; its own start is not on record, but it was within a
-    window of that.
+    window of that. ``since`` (n,) is the start of the latest memory that the row replaced: the row states a value that holds again if a
+    copy of it began before.
     """
 
     rows: Sequence[_Fields]
@@ -556,6 +558,7 @@ class _Memories:
     lineage: Sequence[tuple[str, ...]]
     first: Ints
     last: Ints
+    since: Ints
 
     @classmethod
     def from_snapshot(cls, snapshot: Snapshot, picked: pa.Table, rank: Ints, window: int | None) -> _Memories:
@@ -571,7 +574,40 @@ class _Memories:
             began = first[k] if began is None else began
             first[k] = min(first[k], began)
             last[k] = max(last[k], began, first[k] + (window or 0))
-        return cls(rows, rank, lineage, first, last)
+        return cls(rows, rank, lineage, first, last, _replaced_since(snapshot, picked))
+
+
+def _replaced_since(snapshot: Snapshot, picked: pa.Table) -> Ints:
+    """Return (n,) the start of the latest ended memory that each memory replaced, or the least int64.
+
+    A memory replaced another one if that began before it, ended when it began, agrees in ``ALIKE`` and shares a word of content. Cost: a
+    pass over the memories, and a join of the ended ones by block and time.
+    """
+    table = snapshot.table("memories")
+    ended = pc.and_(
+        pc.and_(pc.is_valid(table["invalidated_at"]), pc.is_null(table["merged_into"])), pc.is_valid(table["valid_to"])
+    )
+    gone = table.filter(pc.and_(ended, pc.less(table["valid_from"], table["valid_to"])))
+    since = np.full(len(picked), np.iinfo(np.int64).min)
+    if not len(gone):
+        return since
+    columns = [*ALIKE, "valid_from"]
+    code = blocks(pa.concat_tables([picked.select(columns), gone.select(columns)], promote_options="permissive"))
+    at: dict[tuple[int, int], list[int]] = {}
+    for k, key in enumerate(
+        zip(code[len(picked) :].tolist(), gone["valid_to"].cast(pa.int64()).to_pylist(), strict=True)
+    ):
+        at.setdefault(key, []).append(k)
+    texts = version_texts(snapshot, gone["current_version_id"])
+    starts = gone["valid_from"].cast(pa.int64()).to_pylist()
+    own = zip(
+        code.tolist(), picked["valid_from"].cast(pa.int64()).to_pylist(), picked["text"].to_pylist(), strict=False
+    )
+    for n, (block, start, text) in enumerate(own):
+        for k in at.get((block, start), ()):
+            if stems(text) & stems(str(texts[k].as_py() or "")):
+                since[n] = max(since[n], starts[k])
+    return since
 
 
 def _absorbed(snapshot: Snapshot, survivors: Mapping[str, int]) -> list[tuple[str, str, int | None]]:
@@ -631,6 +667,8 @@ def _grown(
                 left_out["pairs with a pinned memory to lose"] += 1
             elif window is not None and ends - begins > window:
                 left_out["pairs beyond the window as a cluster"] += 1
+            elif begins < max(records.since[[*members, other]]):
+                left_out["pairs with another value between them"] += 1
             elif cannot_link and any(
                 _pair(records.rows[m]["id"], records.rows[other]["id"]) in cannot_link for m in members
             ):

@@ -318,6 +318,24 @@ def test_a_rejected_or_conflicting_pair_does_not_come_back_inside_a_cluster() ->
     assert propose(*rows[:2], conflicts=[{"id": uid("c"), **conflict}])[1].items == ()
 
 
+@pytest.mark.parametrize(
+    ("ended", "joined"),
+    [
+        ({"text": "The hatch is shut."}, False),
+        ({"text": "The hatch is shut.", "subject": "Other"}, True),
+        ({"text": "Lunch was good."}, True),
+        ({"text": "The hatch is shut.", "valid_to": TAKEN_AT - timedelta(days=94)}, True),
+    ],
+)
+def test_value_that_holds_again_is_not_merged_with_its_first_period(ended: Row, *, joined: bool) -> None:
+    """A merge would say that it held without a break. The memory between must have ended when the later copy began."""
+    text = "The hatch is open."
+    row = event("between", 3, **{"kind": "semantic", "valid_to": TAKEN_AT - timedelta(days=95), **ended})
+    row["invalidated_at"] = TAKEN_AT - timedelta(days=1)
+    _, found = propose(event("a", 1, text, kind="semantic"), row, event("b", 5, text, kind="semantic"))
+    assert bool(found.items) is joined
+
+
 def test_settings_move_the_threshold_and_the_window() -> None:
     """A namespace's own."""
     rows, vectors = (event("a", 1), event("b", 20)), {"b": at(30)}
