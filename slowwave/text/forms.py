@@ -360,8 +360,9 @@ _JOINTS: Final = re.compile(r"[\W_]+")
 class CodeMarks(NamedTuple):
     """Marks of code in a text.
 
-    ``cased`` holds options, single letters and abbreviations as written, ``quoted`` the code in backticks. ``joined`` holds words with
-    ``_`` or ``-`` in them, as (the word without its joints, the joints). ``bracketed`` holds brackets with their content.
+    ``cased`` holds options, single letters, abbreviations and words of mixed case as written, ``quoted`` the code in backticks.
+    ``joined`` holds words with ``_`` or ``-`` in them, as (the word without its joints, the joints). ``bracketed`` holds brackets with
+    their content.
     """
 
     cased: frozenset[str]
@@ -379,6 +380,7 @@ def code_marks(text: str) -> CodeMarks:
     text = text[:_LONGEST]
     cased = set(_OPTION.findall(text))
     cased.update(match[0] for match in _LETTER.finditer(text))
+    cased.update(_MIXED.findall(text))
     if not text.isupper():
         cased.update(_ABBREVIATION.findall(text))
     joins = ((match[0].casefold(), match[0]) for match in _JOINED_CODE_MARKS.finditer(text))
@@ -425,6 +427,8 @@ def _recased(one: CodeMarks, two: CodeMarks, other: str) -> str:
 
 _OPTION: Final = re.compile(r"(?<![\w-])-[A-Za-z]+\b(?!-)")
 _LETTER: Final = re.compile(r"(?<![\w'’.&-])(?![aAiI]\b)[^\W\d_](?![\w'’&-]|\.\w)")
+_MIXED: Final = re.compile(r"(?<![\w'’])(?:[a-z][a-z0-9]*[A-Z]\w*|[A-Z][A-Za-z]*\d[a-z0-9]*[A-Z]\w*)(?![\w'’])")
+"""Matches "userName", "aB12" and "X9k2P"; does not match "Anna", "GPT4", "Room2" or "12kB"."""
 _ABBREVIATIONS: Final = words_of("us it who or am in an as at he me my so we is be do go id")
 """Grammar words that are another word in capitals. Words that are often capitalised for emphasis ("NOT", "ALL") are not among them."""
 

@@ -47,6 +47,8 @@ CODE = [
     ("Ask WHO for the list.", "Ask who for the list."),
     ("Set `Debug` to true.", "Set `debug` to true."),
     ("The matrix is called X.", "The matrix is called x."),
+    ("The code of the shed is aB12.", "The code of the shed is Ab12."),
+    ("The field is called userName.", "The field is called username."),
 ]
 PROSE = [
     ("Use `npm ci` there.", "Use npm ci there."),
@@ -54,6 +56,7 @@ PROSE = [
     ("The box (large) is full.", "The box, large, is full."),
     ("A dog barks.", "a dog barks"),
     ("Send an E-mail to Anna.", "Send an e-mail to Anna."),
+    ("Room A12 is free at 5PM.", "room a12 is free at 5pm"),
 ]
 
 NEVER = [

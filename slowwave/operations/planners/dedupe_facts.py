@@ -1,8 +1,8 @@
 """``dedupe_facts``: facts that state the same in a different spelling become one.
 
 Facts are the same if subject, predicate and object are equal by ``slowwave.text.keys``, without a difference in a number, a date or a
-negation by ``slowwave.text.contradictions``, or in a sign by ``slowwave.text.forms``. No vector and no model is used. ``supersede_facts``
-decides which fact replaces which.
+negation by ``slowwave.text.contradictions``, or in a sign or the case of a code by ``slowwave.text.forms``. No vector and no model is
+used. ``supersede_facts`` decides which fact replaces which.
 
 The planner proposes merges of live, active facts of one subject, predicate and object, and one end in the world.
 
@@ -31,7 +31,7 @@ from slowwave.plans.report import Report
 from slowwave.snapshots.rows import SAYS, current_facts, live_facts, recorded_facts, topics
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.contradictions import difference
-from slowwave.text.forms import other_signs
+from slowwave.text.forms import other_code, other_signs
 from slowwave.text.specifics import may_have_specifics, specifics
 
 OPERATION: Final = "dedupe_facts"
@@ -166,7 +166,10 @@ def _differ(a: _Fields, b: _Fields, read: Any) -> bool:
 
     A sentence that merely states more is no difference: the plan's probe checks what a merge would lose.
     """
-    if any(x != y and (_other_specifics(x, y, read) or other_signs(x, y)) for x, y in ((a[c], b[c]) for c in SAYS)):
+    if any(
+        x != y and (_other_specifics(x, y, read) or other_signs(x, y) or other_code(x, y))
+        for x, y in ((a[c], b[c]) for c in SAYS)
+    ):
         return True
     x, y = a["fact_text"] or "", b["fact_text"] or ""
     return x != y and may_have_specifics(x) and may_have_specifics(y) and _clash(read(x), read(y))

@@ -64,6 +64,7 @@ def test_facts_that_differ_in_spelling_become_one() -> None:
         ("C++", "C"),
         ("2024-05-06", "2024-05-07"),
         ("a cat", "a kitten"),
+        ("code aB12", "code Ab12"),
     ],
 )
 def test_numbers_dates_negations_and_words_must_be_equal(one: str, other: str) -> None:
