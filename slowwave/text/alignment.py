@@ -164,7 +164,7 @@ _AND: Final = re.compile(
 """Matches "I called Ada and the office closes at six", not "I saw Ada and Otto"."""
 
 _NAMES: Final = r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,3}"
-_HOLDS: Final = re.compile(
+_APPOSED: Final = re.compile(
     rf",? (?P<one>{_NAMES}), (?P<role>(?:the|our|my) [a-z][\w -]{{2,40}}?(?: of (?:the )?[\w'’ -]{{2,40}})?)(?=,|$)"
     rf"|\b(?P<also>(?:[Tt]he|[Oo]ur|[Mm]y) [a-z][\w-]*(?: [a-z][\w-]*){{0,2}}(?: of (?:the )?{_NAMES})?), (?P<other>{_NAMES})(?=,|$)"
 )
@@ -244,7 +244,7 @@ def _clauses(text: str) -> Iterator[tuple[str, str]]:
         if len(parts) > 1 and not _SPLITS.search(sentence) and len(sentence.split()) <= _SHORT:
             parts = [sentence]
         for part in parts:
-            for held in _HOLDS.finditer(part) if ", " in part else ():
+            for held in _APPOSED.finditer(part) if ", " in part else ():
                 yield sentence, f"{held['one'] or held['other']} is {held['role'] or held['also']}"
             yield from ((sentence, one) for one in (_AND.split(part, 1) if _BY_SPEAKER.match(part) else [part]))
 
