@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise, product
+from itertools import dropwhile, groupby, pairwise, product, takewhile
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -24,9 +24,10 @@ from slowwave.text.clauses import (
     Proposition,
     Slot,
     Span,
+    is_past,
+    root_of,
     stated_clauses,
     stem_of,
-    stems,
 )
 from slowwave.text.date_context import IRREGULAR
 from slowwave.text.date_values import DAYS, MONTHS
@@ -47,8 +48,7 @@ _SHORT: Final = 8  # words of a sentence that is one clause
 _KNOWN: Final = 4  # letters from which on the lexicon has common words
 _MOST_VALUES: Final = 4  # names and figures of a clause
 _LARGEST_WORDS: Final = 3  # words of content of a value that is neither a name nor a figure
-_ROOT: Final = 5  # letters that words of one family share
-_SUFFIX: Final = 2  # letters that each may have beside them
+_REFERENT: Final = 2  # words by which a clause with a pronoun and another clause name one thing
 _LEFT: Final = 2  # words of content that one clause may have beside the value and what both share
 
 _TOKEN: Final = re.compile(
@@ -61,6 +61,7 @@ _CURRENCIES: Final = words_of("euro euros dollar dollars pound pounds franc fran
 _OWN: Final = words_of("i my me mine we our us i'm i've")
 _USER: Final = words_of("user user's")
 _PRONOUNS: Final = words_of("it they he she")
+_OBJECTS: Final = words_of("it them him her")
 _POINTING: Final = words_of("this that these those there here such so who which what you your")
 _ASKING: Final = words_of("how what where why whose which please what's how's where's")
 _ASKS: Final = words_of("can could would will should shall do does did is are was were may who when")
@@ -74,30 +75,31 @@ _TYPED: Final = words_of("place name address")
 """Kinds of names of which two that end in one word are names of two entities."""
 
 _PREPOSITIONS: Final = words_of("in on at to from by for with into of as within until about under over through near")
+_HOLDERS: Final = words_of("person name")
 _PLACING: Final = words_of("in at to into on")
 _SINGLE: Final = words_of("is in at to for by on as into until within about under over")
 """Links of a value of which a subject has one at a time; a direct object may be one of several."""
 
 _MEASURED: Final = re.compile(r"(?:money|share|amount|count)\b")
-_COPULAS: Final = words_of("is are was were be been am : = → >")
+_COPULAS: Final = words_of("is are was were be been am : = → > @")
 _SIGNS: Final = frozenset(":=→>@")
 _MANY_STEMS: Final = frozenset(map(stem_of, TAKES_MANY))
-_LEAD_STEMS: Final = frozenset(map(stem_of, words_of("lead manage head run chair maintain supervise coach command")))
+_LEAD_STEMS: Final = frozenset(map(root_of, words_of("lead manage head run chair maintain supervise coach command")))
 _VERBS: Final = words_of("is are was were be been am has have had do does did go goes joined i we you")
 _IS_A: Final = frozenset(product(("is", "am", "i'm", "i’m", "now"), ("a", "an")))
-_WORK: Final = stem_of("work")
+_WORK: Final = root_of("work")
 _STARTED: Final = frozenset(product(("started", "starts"), ("at", "with")))
 """Words before the name of an employer: "Ada started at Reed Systems"."""
 
 SAME_VERBS: Final[Mapping[str, str]] = {
-    **{stem_of(word): stem_of("live") for word in ("reside", "based", "moved", "relocated", "settled")},
-    **{stem_of(word): _WORK for word in ("employed", "hired", "job", "trained", "retrained", "qualified")},
+    **{root_of(word): root_of("live") for word in ("reside", "based", "moved", "relocated", "settled")},
+    **{root_of(word): _WORK for word in ("employed", "hired", "job", "trained", "retrained", "qualified")},
 }
 """Stems of words by which a clause about a person says where they live or work, and the stem of the usual verb."""
 
 _MANY_NOUNS: Final = frozenset(
     map(
-        stem_of,
+        root_of,
         words_of("""
 friend colleague neighbour neighbor classmate roommate brother sister cousin aunt uncle nephew niece son daughter child kid baby cat dog pet
 client customer student member user visitor guest example part option thing reason idea one hobby language skill recommendation
@@ -109,7 +111,7 @@ question answer book film movie song game class story trip word point case step 
 
 _CHANGE_VERBS: Final = frozenset(
     map(
-        stem_of,
+        root_of,
         words_of("""
 move change switch migrate relocate upgrade downgrade raise lower increase reduce cut set reassign reschedule postpone push shift appoint
 become replace take transfer relocate repaint rename start hand promote extend shorten update bring drop elect name
@@ -145,7 +147,7 @@ taken gone closed
 
 _OVER_WORDS: Final = frozenset(
     map(
-        stem_of,
+        root_of,
         words_of("""
 longer anymore any more gave give up stop quit resign step down left leave away out discontinue withdraw drop cancel remove take
 gone close these days no not don't doesn't isn't aren't
@@ -153,7 +155,7 @@ gone close these days no not don't doesn't isn't aren't
     )
 )
 _INSTEAD: Final = re.compile(
-    r"(?:,|,? and)\s+not (?:in |at |on |to |as |by )?(?P<old>[^,;:!?]{2,40}?)[.!]?$", re.IGNORECASE
+    r"(?:,|,? and)\s+not (?:in |at |on |to |as |by )?(?P<old>(?:[^,;:!?]|(?<=\d):(?=\d)){2,40}?)[.!]?$", re.IGNORECASE
 )
 _SPLITS: Final = re.compile(r"[?\"“”`;]|\b(?:if|unless|so|but|because|who)\b", re.IGNORECASE)
 _AND: Final = re.compile(
@@ -161,13 +163,23 @@ _AND: Final = re.compile(
 )
 """Matches "I called Ada and the office closes at six", not "I saw Ada and Otto"."""
 
+_NAMES: Final = r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,3}"
+_APPOSED: Final = re.compile(
+    rf",? (?P<one>{_NAMES}), (?P<role>(?:the|our|my) [a-z][\w -]{{2,40}}?(?: of (?:the )?[\w'’ -]{{2,40}})?)(?=,|$)"
+    rf"|\b(?P<also>(?:[Tt]he|[Oo]ur|[Mm]y) [a-z][\w-]*(?: [a-z][\w-]*){{0,2}}(?: of (?:the )?{_NAMES})?), (?P<other>{_NAMES})(?=,|$)"
+)
+"""Matches ", the captain of the Aurora" after a name, and "our dentist, Ada Lind,"."""
+
+_TAIL: Final = re.compile(r",? (?:which|that|this) is (?:where|why|how|when)\b.*$", re.IGNORECASE)
+"""Matches ", that is where I live"."""
+
 _MINE: Final = re.compile(r"\b(?:[Mm]y|[Oo]ur) ([\w-]+)(?: ([\w-]+))?")
 _BY_SPEAKER: Final = re.compile(r"(?:I|We|i|we)(?:['’]\w+)? ")
 _ENDS_IN_NAME: Final = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*$")
 _PASSING: Final = PASSING - {"this"} | words_of("once usually mostly")
 _LIGHT: Final = frozenset(
     map(
-        stem_of,
+        root_of,
         words_of("""
 now currently presently new old last next week month year day today yesterday tomorrow ago recently just please ok okay moment monday
 tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december
@@ -232,23 +244,26 @@ def _clauses(text: str) -> Iterator[tuple[str, str]]:
         if len(parts) > 1 and not _SPLITS.search(sentence) and len(sentence.split()) <= _SHORT:
             parts = [sentence]
         for part in parts:
+            for held in _APPOSED.finditer(part) if ", " in part else ():
+                yield sentence, f"{held['one'] or held['other']} is {held['role'] or held['also']}"
             yield from ((sentence, one) for one in (_AND.split(part, 1) if _BY_SPEAKER.match(part) else [part]))
 
 
 def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposition | None:
     if len(clause) > _LONGEST:
         return None
-    clause = without_lead(clause)
+    clause = _TAIL.sub("", without_lead(clause))
     old = _INSTEAD.search(clause)
     stated = join_thousands(clause[: old.start()] if old else clause)
     tokens = _TOKEN.findall(stated)
-    if not 1 < len(tokens) <= _MOST_WORDS:
+    if not (1 if old else 2) <= len(tokens) <= _MOST_WORDS:
         return None
     words = stated.lower() if stated.isascii() else ""
     words = _TOKEN.findall(words) if words else [fold(token) for token in tokens]
     opening = words[0].replace("’", "'").partition("'")[0]  # "there's" is about "there"
-    points = opening in _PRONOUNS
-    if opening in _POINTING | _ASKS or (points and not ahead) or words[1] == "me" or not _ASKING.isdisjoint(words):
+    begins = opening in _PRONOUNS
+    points = begins or (bool(ahead) and not _OBJECTS.isdisjoint(words))
+    if opening in _POINTING | _ASKS or (begins and not ahead) or words[1:2] == ["me"] or not _ASKING.isdisjoint(words):
         return None
     over = not _ENDING.isdisjoint(words) and _OVER.search(stated) is not None
     if not over and not (NEGATIONS.isdisjoint(words) and DENIALS.isdisjoint(words)):
@@ -279,7 +294,8 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
         dropped += [word for value in values if value.link == "from" for word in value.words]
         values = tuple(value for value in values if value.link != "from")
     corrected = corrects or old is not None
-    states = several or over or corrected or new or not (_is_verbless(words) and _SIGNS.isdisjoint(words))
+    labelled = len(values) == len(content) + 1 == 2 and values[0].link == "subject" and values[1].link == "is"
+    states = several or over or corrected or new or labelled or not (_is_verbless(words) and _SIGNS.isdisjoint(words))
     if not states and all(v.kind in _NAMED for v in values):
         return None  # an order, a heading: "Lend Ada the drill", "Alarm at Oil Jetty"
     if wrong := tuple(w for w in dropped if w not in GRAMMAR):
@@ -288,13 +304,26 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
         0,
         Span(sentence, stated),
         "user" if not _USER.isdisjoint(words) else "i" if not _OWN.isdisjoint(words) else "",
-        ClauseSubject(_first(words), stems(ahead) if points else frozenset()),
+        ClauseSubject(_first(words), _referent(ahead) if points else frozenset()),
         ClauseRelation(content, plain, several),
         values,
         "withdrawn" if over else "asserted",
         "corrected" if corrected else "stated",
         "new" if new and not (over or corrected) else "" if holds else "past",
     )
+
+
+def _referent(text: str) -> frozenset[str]:
+    """Return the words of the last name or figure of a clause, else the roots of its last words after an article."""
+    tokens = _TOKEN.findall(text)
+    words = [fold(token) for token in tokens]
+    starts = [n for n in range(len(words)) if _is_value(tokens[n], words[n], first=n == 0)]
+    if starts:
+        first = next(n for n in reversed(starts) if n - 1 not in starts)
+        return frozenset(words[first : _end_of_value(tokens, words, first)])
+    after = max((n for n, word in enumerate(words) if word in _DETERMINERS), default=-1)
+    kept = takewhile(lambda word: word not in _PREPOSITIONS, words[after + 1 :])
+    return frozenset(root_of(word) for word in kept if _is_content(word))
 
 
 def _relation_of_person(
@@ -304,7 +333,7 @@ def _relation_of_person(
     if not (_OWN | _USER).isdisjoint(words) or (values and values[0].link == "subject" and values[0].kind in _NAMED):
         placed = any(value.link in _PLACING and value.kind in ("place", "name") for value in values)
         for word in words:
-            if (verb := SAME_VERBS.get(stem_of(word))) and verb not in content and (placed or verb == _WORK):
+            if (verb := SAME_VERBS.get(root_of(word))) and verb not in content and (placed or verb == _WORK):
                 return verb
         if plain and is_profession(plain[-1]) and any(pair in _IS_A for pair in pairwise(words)):
             return _WORK
@@ -312,7 +341,7 @@ def _relation_of_person(
 
 
 def _first(words: Sequence[str]) -> str:
-    return next((stem_of(word) for word in words if _is_content(word)), "")
+    return next((root_of(word) for word in words if _is_content(word)), "")
 
 
 def _is_content(word: str) -> bool:
@@ -321,7 +350,7 @@ def _is_content(word: str) -> bool:
 
 def _has_several(tokens: Sequence[str], words: Sequence[str]) -> bool:
     """Return whether words join several values; "and" between names at the beginning joins subjects."""
-    at = 1 if words[1] == "and" and tokens[0][0].isupper() and tokens[2:3] and tokens[2][0].isupper() else -1
+    at = 1 if words[1:2] == ["and"] and tokens[0][0].isupper() and tokens[2:3] and tokens[2][0].isupper() else -1
     return any(word in SEVERAL for n, word in enumerate(words) if n != at)
 
 
@@ -342,7 +371,7 @@ def _parts(
     verbless = _is_verbless(words)
     while n < len(tokens):
         end = n if broken else _end_of_value(tokens, words, n)
-        broken = n < end < len(tokens) and _is_value(tokens[end], words[end], first=False)
+        broken = n < end < len(tokens) and tokens[end].isalpha() and _is_value(tokens[end], words[end], first=False)
         if end > n:
             first = not values and len(content) < 2 and link in ("", "of")
             if list(words[end : end + 1]) in (["is"], ["was"]) and words[end + 1 : end + 2] in (
@@ -351,12 +380,14 @@ def _parts(
                 ["our"],
             ):
                 link = "is"  # "Ada is the captain of the crew"
-            elif first and not link and not (verbless and content):
+            elif first and not link and (not (verbless and content) or words[end : end + 1] == ["is"]):
                 link = "subject"
             elif verbless and content and not link:
                 link = "is"
             unit = words[end] if end < len(words) else ""
             joins = MEMBERSHIPS.isdisjoint(words[n:end]) and not is_given(words[n]) and not words[n][0].isdigit()
+            if words[end : end + 1] == ["as"] and n and root_of(words[n - 1]) in _CHANGE_VERBS:
+                link = "is"  # "has appointed Ada as chair"
             if joins and words[n - 1 : n] == ["joined"]:
                 link, content[-1:] = "for", [_WORK]
             elif joins and tuple(words[n - 2 : n]) in _STARTED and values and values[0].link == "subject":
@@ -375,7 +406,7 @@ def _parts(
         elif word not in _TITLES and _is_content(word):
             since += 1
             link = link if since == 1 else ""  # "on port 8080"
-            stemmed = stem_of(word.removesuffix("'s").removesuffix("’s"))
+            stemmed = root_of(word.removesuffix("'s").removesuffix("’s"))
             if stemmed not in _LIGHT and stemmed not in _CHANGE_VERBS and not (over and stemmed in _OVER_WORDS):
                 content.append(stemmed)
                 plain.append(word)
@@ -403,10 +434,20 @@ def _end_of_value(tokens: Sequence[str], words: Sequence[str], n: int) -> int:
         or (tokens[end] == "May" and end > n and tokens[end - 1].isdigit())
     ):
         acronym = end > n and len(words[end]) > 1 and tokens[end].isupper() and tokens[end].isalpha()
-        if acronym and end + 1 < len(tokens) and tokens[end + 1][0].isupper():
+        if acronym and end + 1 < len(tokens) and (tokens[end + 1][0].isupper() or tokens[end + 1] in _SIGNS):
             break  # "Kestrel Systems CEO Ada Lind"
+        if end > n and words[end - 1].isalpha() and words[end - 1] not in _MONTHS and _measures(words, end):
+            break  # "Lantern 96,000 euros"
         end += 1
     return n if end == n + 1 and words[n] in _MONTHS else end
+
+
+def _measures(words: Sequence[str], n: int) -> bool:
+    """Return whether a word begins an amount, a time or a share, which is no part of a name."""
+    unit = words[n + 1] if n + 1 < len(words) else ""
+    return words[n][0] in "€$£" or (
+        words[n][0].isdigit() and (words[n][-1] == "%" or ":" in words[n] or unit in _CURRENCIES or is_unit(unit))
+    )
 
 
 def _is_value(token: str, word: str, *, first: bool) -> bool:
@@ -459,65 +500,82 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
 
     The earlier one states a value in the present. The later one does so too, says that its value is new, corrects one or withdraws it.
     """
-    if bool(earlier.speaker) != bool(later.speaker) or earlier.relation.several or later.relation.several:
+    if earlier.relation.several or later.relation.several:
         return None
+    own = bool(earlier.speaker and later.speaker)
     if earlier.polarity == "withdrawn" or earlier.time == "past" or (later.time == "past" and not later.is_news):
         return None
     if later.polarity == "withdrawn":
         return _withdrawn(earlier, later)
+    if later.old.issuperset(later.relation.words) and later.old:
+        return _exchanged(earlier, later)
     mine, theirs = _apart(earlier, later), _apart(later, earlier)
     if mine is None or theirs is None or (not later.old and (len(mine) != len(theirs) or len(mine) > 1)):
         return None
     left, more = _left(earlier, later), _left(later, earlier)
     both = frozenset(earlier.relation.stems) & frozenset(later.relation.stems)
     if any(
-        one.subject.context and one.subject.context.isdisjoint(other.known)
+        len(one.subject.context & other.known) < min(len(one.subject.context), _REFERENT)
         for one, other in ((earlier, later), (later, earlier))
     ):
         return None
-    names = {word for value in earlier.values if value not in mine for word in value.words} & later.known
+    names = frozenset(word for value in earlier.values if value not in mine for word in value.words) & later.known
+    if bool(earlier.speaker) != bool(later.speaker) and not (names and (mine or later.is_news)):
+        return None  # "I live in Oslo", "The office is in Ghent"
     pointed = earlier.known & later.subject.context | later.words & earlier.subject.context
     if later.old:
         known = {*earlier.words, *earlier.relation.words}
-        if not later.old <= known or not (names - later.old or earlier.speaker or both):
+        if not later.old <= known or not (names - later.old or own or both):
             return None
         if any(later.old.isdisjoint(value.words) for value in mine):
             return None
         figures, left, more = bool(mine) and mine[0].kind not in _NAMED, frozenset[str](), frozenset[str]()
     elif mine:
         one, other = mine[0], theirs[0]
-        if not _are_rivals(one, other, same=not (left or more)) or not (
-            later.mood == "corrected" or (_is_single(one) and _is_single(other)) or _are_leaders(earlier, one, other)
+        hold = _are_holders(earlier, one, other, both)
+        if not _are_rivals(one, other, same=hold or not (left or more)) or not (
+            (later.mood == "corrected" and (one.kind != "code" or "subject" not in (one.link, other.link)))
+            or (_is_single(one) and _is_single(other))
+            or hold
         ):
             return None
         linked_otherwise = one.link != other.link and "" not in (one.link, other.link)
-        if linked_otherwise and not (left or more or earlier.is_news or later.is_news):
+        if linked_otherwise and not (hold or left or more or earlier.is_news or later.is_news):
             return None
         if one.link == "for" and any(value.link == "is" and value not in mine for value in earlier.values):
             return None  # "The contact for Reed is Ada", "The contact for Holm is Ada"
         figures = one.kind not in _NAMED
-    elif _are_words_apart(earlier, later, left, more):
+    elif _are_words_apart(earlier, later, left, more, names):
         figures, left, more = False, frozenset[str](), frozenset[str]()
     else:
         return None
     first = earlier.subject.first
     of_one = later.is_news and mine and first == later.subject.first and first in both
-    if not (names or earlier.speaker or of_one or len(both | pointed) > 1) or max(len(left), len(more)) > _LEFT:
+    if (
+        not (names or own or of_one or len(both | pointed) > 1 or _are_labels(earlier, later))
+        or max(len(left), len(more)) > _LEFT
+    ):
         return None
-    if not figures and not _MANY_STEMS.isdisjoint(map(stem_of, (*earlier.relation.words, *later.relation.words))):
+    if not (figures or later.mood == "corrected") and not _MANY_STEMS.isdisjoint(
+        map(stem_of, (*earlier.relation.words, *later.relation.words))
+    ):
         return None
     if any(value.link == "is" and value.kind in _NAMED for value in (*mine, *theirs)) and not _MANY_NOUNS.isdisjoint(
         both
     ):
         return None
-    if earlier.speaker and not (left | more).isdisjoint(_possessed(earlier) | _possessed(later)):
+    if own and not (left | more).isdisjoint(_possessed(earlier) | _possessed(later)):
         return None  # "I live in Oslo", "My sister lives in Ghent"
-    if left and more and not (later.is_news and both and max(len(left), len(more)) == 1):
+    if (
+        left
+        and more
+        and not (later.is_news and (later.mood == "corrected" or (both and max(len(left), len(more)) == 1)))
+    ):
         return None
     if left and more and are_apart(earlier.span.clause, later.span.clause):
         return None
     sure = bool(both) or not (left or more)
-    if not sure and not (later.is_news and names and _may_replace(mine, theirs)):
+    if not sure and not (later.is_news and names and (later.mood == "corrected" or _may_replace(mine, theirs))):
         return None
     relation = {value.relation for value in (*mine, *theirs)}
     old = next((value.words for value in mine if value.kind in _NAMED), ())
@@ -531,9 +589,20 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
     )
 
 
+def _exchanged(earlier: Proposition, later: Proposition) -> OtherStatedValue | None:
+    """Return the words of a value that a clause without a subject calls wrong ("Ghent, not Oslo"); None if the other does not state it."""
+    own = later.old.difference(later.relation.words)  # "Room 4, not room 2"
+    wrong = [value for value in earlier.values if own and own <= {*value.words}]
+    if not earlier.known.issuperset(map(root_of, later.relation.words)):
+        return None
+    if len(wrong) != 1 or len(later.values) != 1 or not _are_rivals(wrong[0], later.values[0], same=True):
+        return None
+    return OtherStatedValue(later.old, frozenset((wrong[0].relation,)), sure=False, figures=wrong[0].kind not in _NAMED)
+
+
 def _possessed(one: Proposition) -> frozenset[str]:
     """Return the stems of the words after "my" and "our"."""
-    return frozenset(stem_of(fold(word)) for pair in _MINE.findall(one.span.clause) for word in pair)
+    return frozenset(root_of(fold(word)) for pair in _MINE.findall(one.span.clause) for word in pair)
 
 
 def _apart(one: Proposition, other: Proposition) -> list[Slot] | None:
@@ -546,7 +615,7 @@ def _apart(one: Proposition, other: Proposition) -> list[Slot] | None:
             found.append(value)
         elif shared < len(value.words):
             typed = value.kind in _TYPED and shared == 1 and value.words[-1] in known
-            if not typed and value.kind != "date":
+            if not typed and value.kind not in ("date", "code"):
                 return None
             found.append(value)  # "Mill Street", "Canal Street"; "4 June", "6 June"
     return found
@@ -572,11 +641,30 @@ def _is_single(value: Slot) -> bool:
     return value.link in _SINGLE or (value.link == "" and value.kind not in _NAMED)
 
 
-def _are_leaders(earlier: Proposition, one: Slot, other: Slot) -> bool:
-    """Return whether two values are persons who lead what the clauses are about ("Ada manages the mill."), and are not led themselves."""
-    both = {(value.kind, value.link) for value in (one, other)} == {("person", "subject")}
-    led = any(value.link == "by" for value in earlier.values)
-    return both and not led and not _LEAD_STEMS.isdisjoint(earlier.relation.stems)
+def _are_holders(earlier: Proposition, one: Slot, other: Slot, both: frozenset[str]) -> bool:
+    """Return whether two values name who does one thing ("Ada manages the mill.", "The manager of the mill is Otto.").
+
+    The verb is one of leading, or one clause names its noun with a definite article.
+    """
+    if not {one.kind, other.kind} <= _HOLDERS or not {one.link, other.link} <= {"subject", "is", "by"}:
+        return False
+    if "is" in (one.link, other.link):
+        return one.link != other.link and any(value.link == "is" and value.relation in both for value in (one, other))
+    led = one.link == other.link and any(value.link == "by" for value in earlier.values)
+    return not (led or _LEAD_STEMS.isdisjoint(earlier.relation.stems))
+
+
+def _are_labels(earlier: Proposition, later: Proposition) -> bool:
+    """Return whether two clauses are one label with a value each ("home: Oslo", "home: Turin")."""
+    (label, *more), values = earlier.relation.words or ("",), earlier.values
+    plain = (
+        not (more or label.endswith("s"))
+        and earlier.span.clause[0].isalpha()
+        and len(values) == 1
+        and values[0].link == "is"
+        and not earlier.speaker
+    )
+    return plain and earlier.relation.words == later.relation.words and not (is_past(label) or label in GRAMMAR)
 
 
 def _may_replace(mine: Sequence[Slot], theirs: Sequence[Slot]) -> bool:
@@ -586,23 +674,28 @@ def _may_replace(mine: Sequence[Slot], theirs: Sequence[Slot]) -> bool:
     (one,), (other,) = mine, theirs
     if one.kind != other.kind and "person" in (one.kind, other.kind):
         return False
-    if one.kind in ("person", "money", "time", "date", "day", "version"):
+    if one.kind in ("person", "money", "time", "date", "day", "version", "address"):
         return True
     return one.kind in ("place", "name") and one.link in _PLACING - {"to"} and other.link in _PLACING
 
 
-def _are_words_apart(earlier: Proposition, later: Proposition, left: frozenset[str], more: frozenset[str]) -> bool:
+def _are_words_apart(
+    earlier: Proposition, later: Proposition, left: frozenset[str], more: frozenset[str], names: frozenset[str]
+) -> bool:
     """Return whether all that two clauses differ in are words that exclude each other, or that a correction exchanges."""
     a, b = (
         [word for word, stemmed in zip(side.relation.words, side.relation.stems, strict=True) if stemmed in own]
         for side, own in ((earlier, left), (later, more))
     )
+    if later.is_news and names:  # "The status of the job is queued", "The job has been set to done"
+        a = [*dropwhile(lambda word: not _is_linked(earlier.span.clause, word), a)]
     if not 0 < len(a) <= _LARGEST_WORDS or not 0 < len(b) <= _LARGEST_WORDS:
         return False
     if not all(_is_linked(side.span.clause, words[0]) for side, words in ((earlier, a), (later, b))):
         return False
     rest, other = (frozenset(side.relation.stems) - own for side, own in ((earlier, left), (later, more)))
-    if later.time == "new" and rest == other and rest and earlier.subject.first == later.subject.first:
+    alike = other <= rest if names else other == rest and earlier.subject.first == later.subject.first
+    if later.time == "new" and other and alike:
         return True
     are_jobs = is_profession(a[-1]) and is_profession(b[-1])
     if are_jobs or exclusion(a[-1], b[-1]) is not None or exclusion("_".join(a), "_".join(b)) is not None:
@@ -614,7 +707,8 @@ def _are_words_apart(earlier: Proposition, later: Proposition, left: frozenset[s
 
 def _is_linked(text: str, word: str) -> bool:
     """Return whether a word follows a form of *be*, a sign or a preposition of one value, apart from an article."""
-    before = re.search(rf"(\S+)\s+(?:(?:a|an|the|my|our)\s+)?{re.escape(word)}\b", text.lower())
+    written = text.lower().replace("[", ": ")
+    before = re.search(rf"(\S+)\s+(?:(?:a|an|the|my|our)\s+)?{re.escape(word)}\b", written)
     return before is not None and (
         before[1][-1] in ":=→>" or before[1] in _SINGLE | _COPULAS or before[1].endswith(("'m", "’m"))
     )
@@ -624,22 +718,16 @@ def _withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | N
     """Return the words by which a later clause withdraws what an earlier one states; None if it does not."""
     if _apart(later, earlier) != []:
         return None
-    kin = {word for word in later.relation.stems if any(_are_kin(word, other) for other in earlier.relation.stems)}
-    both = frozenset(later.relation.stems) & (earlier.known | kin)
+    both = frozenset(later.relation.stems) & earlier.known
     names = frozenset(word for value in later.values for word in value.words)
     known = sum(not earlier.words.isdisjoint(value.words) for value in later.values)
     may_miss = 1 if known + len(both) > 2 or known > 1 else 0
-    if known + len(both) < 2 - bool(later.speaker) or not (known or later.speaker):
+    own = bool(earlier.speaker and later.speaker)
+    if known + len(both) < 2 - own or not (known or own):
         return None
-    if len(_left(later, earlier) - kin) > may_miss:
+    if len(_left(later, earlier)) > may_miss:
         return None
     return OtherStatedValue(both | names, both, sure=True, figures=False)
-
-
-def _are_kin(one: str, other: str) -> bool:
-    """Return whether two stems differ only in their last letters: "allergy", "allergic"."""
-    root = max(len(one), len(other)) - _SUFFIX
-    return root >= _ROOT and one[:root] == other[:root]
 
 
 # Tasks: a task, an intention or a plan states nothing of the present, so two of them exclude each other only if they are one task at two
@@ -681,7 +769,7 @@ def are_other_tasks(one: str, other: str) -> bool:
     if not mine or not theirs:
         return False
     before = next((word for word in reversed(a[:start]) if word not in _DETERMINERS), "")
-    if before in _INTO and stem_of(a[0]) in _CHANGE_VERBS:
+    if before in _INTO and root_of(a[0]) in _CHANGE_VERBS:
         return False
     if any(_limits(side, n) for side, span in ((a, mine), (b, theirs)) for n in span):
         return False

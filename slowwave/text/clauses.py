@@ -337,6 +337,19 @@ def stem_of(word: str) -> str:
     return found[:-2] if len(found) > 5 and found.endswith("at") else found
 
 
+@lru_cache(maxsize=65_536)
+def root_of(word: str) -> str:
+    """Return the stem of a folded word without endings of derivation, which "manages", "manager" and "management" share."""
+    found = stem_of(word)
+    while ending := _DERIVED.search(found):
+        found = found[: ending.start()].removesuffix("e")
+    return found
+
+
+_DERIVED: Final = re.compile(r"(?:(?<=\w{3})(?:er|or)|(?<=\w{4})ment|(?<=\w{6})(?:y|ic|al)|(?<=\w{5})[ae]nc)$")
+"""Endings of a stem; not in "city", "county" and "party"."""
+
+
 def _base_of(word: str) -> str:
     """Return the base of an irregular form, and the word in "-y" of one in "-ied" or "-ies"; empty for other words."""
     if (found := _FORMS.get(word) or irregular_base(word)) and found != word:

@@ -282,7 +282,8 @@ def beginnings(statements: Sequence[Framed]) -> Iterator[tuple[int, int]]:
 # The definite article does not say so ("is the friend from school"), so other words must: an office, a main or current one of several,
 # or news of another holder. ``slowwave.operations.conflicts.values`` learns from the namespace which roles several hold at one time.
 
-_BECOMES: Final = words_of("became become named appointed made")
+_GIVEN: Final = words_of("named appointed made")
+_BECOMES: Final = _GIVEN | words_of("became become")
 _LEADS: Final = words_of("as since from now update")
 _OWNERS: Final = words_of("the our my")
 _MOST_OF_A_NAME: Final = 4  # words
@@ -375,7 +376,8 @@ def _links(words: Sequence[str], n: int) -> bool:
     """Return whether the word at a place links a holder with a role: "is", "became", or "over" of "has taken over as"."""
     if words[n] == "over":
         return words[n - 1] in ("taken", "took", "takes") and words[n + 1 : n + 2] == ["as"]
-    return words[n] in ("is", "are") or words[n] in _BECOMES
+    by_others = words[n - 1] in ("has", "have") and words[n] in _GIVEN  # "The club has appointed Ada"
+    return words[n] in ("is", "are") or (words[n] in _BECOMES and not by_others)
 
 
 def _holder(written: Sequence[str], words: Sequence[str], *, listed: bool) -> tuple[str, ...]:

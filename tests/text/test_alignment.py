@@ -29,6 +29,16 @@ def aligned(earlier: str, later: str) -> bool:
         ("Ida works for Reed Systems.", "Ida started at Holm Freight last week."),
         ("I'm a welder.", "I've trained as a nurse."),
         ("Case 4117 is assigned to Ada Lind.", "Case 4117 has been reassigned to Otto Berg."),
+        ("Ada Lind manages Ida.", "The manager of Ida is Otto Berg."),
+        ("The crew is coached by Ada Lind.", "The coach of the crew is Otto Berg."),
+        ("The treasurer of Reed Systems is Ada Lind.", "Reed Systems has appointed Otto Berg as its new treasurer."),
+        ("Norrland Steel CFO Ada Lind", "Norrland Steel CFO Otto Berg"),
+        ("home: Vaasa", "home: Turku"),
+        ("We sell the Dune tent for 40 euros.", "The price of the Dune tent was changed to 45 euros."),
+        ("The state of job 4117 is queued.", "Job 4117 has been set to waiting."),
+        ("job 4117 [queued]", "Correction: job 4117 is paused."),
+        ("The crew meets at 09:30.", "Actually, the crew meets at 10:30, not 09:30."),
+        ("The desk of Ida is in room 2.", "Actually, room 4, not room 2."),
     ],
 )
 def test_another_value_in_a_note_is_aligned(earlier: str, later: str) -> None:
@@ -42,6 +52,9 @@ def test_another_value_in_a_note_is_aligned(earlier: str, later: str) -> None:
         ("I am visiting Ida, who lives in Vaasa. What is open?", "Ida lives in Turku."),
         ("The tide gate closes at 18:00.", "I walked past the tide gate and it closes at 19:00. Can you plan that?"),
         ("The shelf costs 40 euros.", "I looked at the label, the shelf costs 45 euros. Is that fair?"),
+        ("The captain of the Reed is Ada Lind.", "I met Otto Berg, the captain of the Reed. What could I give him?"),
+        ("Ida leads Project Reed.", "We had the kickoff for Project Reed and Otto is leading it, please note that."),
+        ("I rent a flat in Vaasa, that is where I live.", "I rent a flat in Turku."),
         ("My favourite port is Vaasa.", "It rains. My favourite port is Turku, which train should I take?"),
     ],
 )
@@ -164,6 +177,13 @@ ANOTHERS = [
         ("Runa is allergic to walnuts.", "The walnut allergy is not Runa's."),
         ("Runa is allergic to walnuts.", "Correction: the walnut allergy is not Tove's."),
         ("Ada Lind lives in Oslo.", "Correction: Ada Lind does not live in Bergen."),
+        ("Job 4117 is queued.", "Correction: job 4359 is paused."),
+        ("languages: Danish", "languages: Finnish"),
+        ("I need my pin number for my account at the port.", "I need a new pin on my account."),
+        ("Ada is leading it.", "We had the kickoff for Project Reed and Otto is leading it."),
+        ("The lead of Project Holm is Ada.", "We had the kickoff for Project Reed and Otto is leading it."),
+        ("The depot of Holm Freight is in Turku.", "I bought a tent in Vaasa."),
+        ("I live in Vaasa.", "Actually, Turku, not Oslo."),
     ],
 )
 def test_clauses_that_may_both_be_true_are_not_aligned(earlier: str, later: str) -> None:

@@ -14,8 +14,9 @@ person always decides; if a memory states something else as well, the later stat
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,12 +25,12 @@ import pyarrow.compute as pc
 
 from slowwave.operations.conflicts.denials import USERS, OpposedPair, OpposedStatements, opposed
 from slowwave.operations.conflicts.memories import WORDS, sharing, undated
-from slowwave.operations.conflicts.rows import Ints, StatementRows, Tally, among, codes, pack
+from slowwave.operations.conflicts.rows import CROWD, Ints, StatementRows, Tally, among, codes, pack
 from slowwave.plans.questions import Conflict
 from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.alignment import SAME_VERBS, OtherStatedValue, are_other_tasks, other_stated_value, read_propositions
-from slowwave.text.clauses import Proposition, stem_of
+from slowwave.text.clauses import Proposition, root_of
 from slowwave.text.contradictions import Kind, kind_of_figures
 from slowwave.text.frames import LONGEST, Framed, HeldRole, beginnings, other_value, read_framed, read_role, relation_of
 from slowwave.text.keys import keys
@@ -103,7 +104,7 @@ def _listed(memories: pa.Table) -> dict[str, set[str]]:
     found: defaultdict[str, set[str]] = defaultdict(set)
     lists = memories.filter(matching(memories["text"], _LIST.pattern))
     for text, scope in zip(lists["text"].to_pylist(), lists["scope"].to_pylist(), strict=True):
-        found[scope] |= {stem_of(word) for word in _LIST.findall(text)}
+        found[scope] |= {root_of(word) for word in _LIST.findall(text)}
     return found
 
 
@@ -117,7 +118,7 @@ def _shared_roles(memories: pa.Table) -> set[tuple[str, str]]:
 # A statement is parsed only if two words of a clause, the rarest ones, occur together in another statement. Most texts state something
 # about which no other text says anything, and to see that costs a quarter of parsing them.
 
-_ROUGH: Final = re.compile(r"[.!?;,]\s+(?!(?:it|they|he|she)\b)|\n|\s(?:so|but)\s")
+_ROUGH: Final = re.compile(r"[.!?;,]\s+(?!(?:it|they|he|she|who|the|our|my)\b)|\n|\s(?:so|but)\s")
 _LIST: Final = re.compile(
     r"\b([a-z]{2,20})(?: (?:in|at|to|for|by|on|as|from))?(?: [A-Z][\w-]{1,20}){1,2}(?:, [A-Z][\w-]{1,20}){0,4},? and [A-Z]"
 )
@@ -125,6 +126,13 @@ _LIST: Final = re.compile(
 
 _ROLES_LISTED: Final = r"(?i)\bare (?:now )?(?:the|our|my) |^(?:the|our|my) .* are "
 """Matches "are the captains of the crew", "The captains are Ada and Otto". Also valid in RE2."""
+
+_CORRECTION: Final = re.compile(
+    r"^\W*(?:no|actually|correction|sorry|oops|apologies|in fact|wait|my mistake|scratch|forget|ignore|disregard|i (?:was|m\w+|got))\b|"
+    r"\bnot (?:right|\w+[.!]?$)|, not ",
+    re.IGNORECASE,
+)
+"""Matches every text with a correction."""
 
 _SPEAKER: Final = frozenset(("i", "i'm", "i’m", "i've", "i’ve", "my", "we", "our", "user", "user's", "user’s"))
 
@@ -136,10 +144,11 @@ def _comparable(rows: StatementRows) -> Ints:
     scopes: list[str] = []
     every = np.arange(len(rows))
     stems: dict[str, str] = {}
-    for n, (text, scope) in enumerate(zip(rows.texts("text", every), rows.texts("scope", every), strict=True)):
+    texts = rows.texts("text", every)
+    for n, (text, scope) in enumerate(zip(texts, rows.texts("scope", every), strict=True)):
         for clause in _ROUGH.split(text.lower()):
             words = [word.removesuffix("'s").removesuffix("’s") for word in WORDS.findall(clause)]
-            content = [stems.get(w) or stems.setdefault(w, stem_of(w)) for w in words if w not in GRAMMAR]
+            content = [stems.get(w) or stems.setdefault(w, root_of(w)) for w in words if w not in GRAMMAR]
             found = {*content, *(SAME_VERBS[word] for word in content if word in SAME_VERBS)}
             found.update(f"^{word}" for word in content[:1])
             if not _SPEAKER.isdisjoint(words):
@@ -149,6 +158,11 @@ def _comparable(rows: StatementRows) -> Ints:
                 clauses.append(frozenset(found))
                 scopes.append(scope)
     kept = {statements[k] for found in sharing(clauses, scopes) for k in found}
+    corrected = [k for k, n in enumerate(statements) if _CORRECTION.search(texts[n])]
+    if corrected:
+        counts = Counter(word for clause in clauses for word in clause)
+        wanted = {word for k in corrected for word in clauses[k] if 1 < counts[word] <= CROWD}
+        kept.update(n for n, clause in zip(statements, clauses, strict=True) if not wanted.isdisjoint(clause))
     return np.array(sorted(kept), np.int64)
 
 
@@ -340,22 +354,35 @@ def _alignments(members: Sequence[Proposition], statements: _Statements) -> Iter
     words = [
         one.words | one.subject.context | {f"^{one.subject.first}", *(["i"] if one.speaker else [])} for one in members
     ]
+    groups = (combinations(found, 2) for found in sharing(words, [""] * len(words)))
     seen: set[tuple[int, int]] = set()
-    for found in sharing(words, [""] * len(words)):
-        for place, k in enumerate(found):
-            for j in found[place + 1 :]:
-                if (k, j) not in seen:
-                    seen.add((k, j))
-                    if (one := _alignment(members[k], members[j], statements)) is not None:
-                        yield one
+    for k, j in chain(*groups, _corrected(members)):
+        if (k, j) not in seen:
+            seen.add((k, j))
+            if (one := _alignment(members[k], members[j], statements)) is not None:
+                yield one
+
+
+def _corrected(members: Sequence[Proposition]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of a correction and another clause with a name or figure of it, unless too many have that."""
+    corrections = [n for n, one in enumerate(members) if one.mood == "corrected"]
+    named = {word for n in corrections for value in members[n].slots for word in value.words}
+    having: defaultdict[str, list[int]] = defaultdict(list)
+    for n, one in enumerate(members) if named else ():
+        for word in {word for value in one.values for word in value.words} & named:
+            having[word].append(n)
+    for n in corrections:
+        for word in {word for value in members[n].slots for word in value.words}:
+            if len(having[word]) <= CROWD:
+                yield from ((min(n, m), max(n, m)) for m in having[word] if m != n)
 
 
 def _alignment(a: Proposition, b: Proposition, statements: _Statements) -> _Aligned | None:
     n, m = a.text_id, b.text_id
     if (a_role := read_role(a.span.clause)) and (b_role := read_role(b.span.clause)) and a_role.first and b_role.first:
         return None  # both are compared as roles
-    near = a.speaker not in ("", "i") or statements.are_comparable(n, m)
-    if n == m or a.speaker != b.speaker or not (near or (a.values and b.values)):
+    near = a.speaker == b.speaker not in ("", "i") or statements.are_comparable(n, m)
+    if n == m or (a.speaker and b.speaker and a.speaker != b.speaker) or not (near or (a.values and b.values)):
         return None
     marked = a.is_news, b.is_news
     order = (statements.when[n], marked[0], n) < (statements.when[m], marked[1], m)

@@ -132,6 +132,20 @@ def test_news_in_other_words_are_asked_about_if_only_one_statement_can_be_meant(
     assert not found(lead, news, note("The sponsor of Project Reed is Mara Lind.", 2))
 
 
+def test_a_correction_is_compared_with_all_that_name_what_it_corrects() -> None:
+    """However many words they share, if only one statement can be meant."""
+    manager = note("The manager of Ida is Ada Lind.", 1)
+    corrected = note("Correction: Ida reports to Otto Berg.", 5)
+    assert pairs(manager, corrected) == FIRST
+    assert pairs(note("The desk of Ida is in Vaasa.", 1), note("Actually, Turku, not Vaasa.", 5)) == FIRST
+    assert not found(manager, note("The dentist of Ida is Mara Holm.", 2), corrected)
+
+
+def test_who_appoints_holds_no_role() -> None:
+    treasurer = note("The treasurer of Reed Systems is Ada Lind.", 1)
+    assert pairs(treasurer, note("Reed Systems has appointed Otto Berg as its new treasurer.", 5)) == FIRST
+
+
 def test_late_news_end_nothing_that_began_later() -> None:
     """The older statement is the one that is noted or lost, whichever words it has."""
     assert not found(
