@@ -96,6 +96,9 @@ _OWN_DEED: Final = re.compile(
     r"^I(?: also| mostly| mainly| usually)? (?P<verb>speak|study|teach|collect|major in|play|use) (?P<rest>(?!it\b|"
     r"the\b|this|that|these|those|to\b).+)$"
 )
+_HOBBIES: Final = re.compile(
+    r"^[Mm]y (?P<what>hobby|hobbies|pronouns|native language|mother tongue) (?P<verb>is|are|include) (?P<rest>.+)$"
+)
 
 _WHO: Final = rf"(?P<who>[Ww]e(?: all)?|I|[Tt]he team|[Tt]hey|(?:{NAME})(?:(?:, {NAME})* and (?:{NAME}|I))?)"
 _HAVE: Final = r"(?:['’]ve| have| has)?(?: just| now| finally| all| both| also| since)?"
@@ -105,6 +108,10 @@ _DECIDED: Final = re.compile(
 )
 _GOING: Final = re.compile(r"^[Ww]e(?:['’]re| are| will|['’]ll) (?:going with|go with) (?P<rest>.+)$")
 _LABELLED: Final = re.compile(r"^(?:[Dd]ecision|[Dd]ecided|[Aa]greed)\s*[:–—-]\s+(?P<rest>.+)$")
+_SO_DECIDED: Final = re.compile(
+    r"^(?:[Ii]t (?:was|is|has been) |[Tt]he (?:final )?decision (?:is|was) )(?P<verb>decided (?:to|that)|agreed (?:to|"
+    r"that)|to|that) (?P<rest>.+)$"
+)
 
 _STATUS: Final = re.compile(
     rf"^{_THING} (?:is|are) {_SOON}(?:blocked|paused|on hold|delayed|behind schedule|on track|at risk|frozen|unblocked|"
@@ -124,6 +131,10 @@ _SINGLE: Final = "deadline|due date|budget|owner|price|launch date|release date|
 _OF_THING: Final = re.compile(
     rf"^(?:[Tt]he )?(?:new |current |revised |updated |final )?"
     rf"(?P<what>{_SINGLE}) (?:of|for) (?P<subject>(?:the )?(?:{NAME})(?: [\w.-]+){{0,3}}?) is {_SOON}(?P<rest>.+)$"
+)
+_PART: Final = re.compile(
+    rf"^[Tt]he (?P<what>[a-z][a-z -]{{2,30}}) (?:of|for) (?P<subject>{NAME}) (?:runs for|lasts|costs|takes|ends on|"
+    rf"expires on|is (?=\d|[A-Z])) (?P<rest>.+)$"
 )
 _THINGS_OWN: Final = re.compile(
     rf"^(?P<subject>{NAME})['’]s (?P<what>deadline|due date|budget|owner|price|launch date|release date|target|limit|"
@@ -279,6 +290,10 @@ def _decision(text: str) -> PlainClaim | None:
         return _decided(f"Decided: {match['rest']}", match["rest"])
     if match := _GOING.match(text):
         return _decided(f"Decided to go with {match['rest']}", match["rest"])
+    if match := _SO_DECIDED.match(text):
+        verb = match["verb"]
+        verb = verb if " " in verb else f"decided {verb}"
+        return _decided(f"{verb.capitalize()} {match['rest']}", match["rest"])
     if (match := _DECIDED.match(text)) is None:
         return None
     who, verb, rest = match["who"], match["verb"], match["rest"]
@@ -321,6 +336,9 @@ def _of_self(text: str, speaker: str) -> PlainClaim | None:
             if rest
             else None
         )
+    if match := _HOBBIES.match(bare):
+        rest = third_person(match["rest"])
+        return PlainClaim("fact", "", _ended(f"{speaker}'s {match['what']} {match['verb']} {rest}")) if rest else None
     if match := _OWN_DEED.match(bare):
         rest, verb = third_person(match["rest"]), match["verb"]
         third = {"study": "studies", "teach": "teaches", "major in": "majors in"}.get(verb, f"{verb}s")
@@ -368,6 +386,8 @@ def _named(text: str) -> PlainClaim | None:
             return PlainClaim("state", _bearer(match["subject"]), _ended(_main(text)), slot_of(text))
     if (match := _LEADS.match(text) or _LED.match(text)) and match["subject"] and is_given(_first(match["subject"])):
         return PlainClaim("state", match["thing"], _ended(text), slot_of(text))
+    if match := _PART.match(text):
+        return PlainClaim("fact", match["subject"], _ended(text))
     if match := _ROLE.match(text):
         noun = match["role"].split()[-1]
         is_person = is_given(_first(match["subject"])) and (is_profession(noun) or noun in _POSTS)
