@@ -140,18 +140,9 @@ def _bases(word: str) -> Iterator[tuple[str, frozenset[bool] | None]]:
                 yield base[:-1], parts
 
 
-_PROFESSIONS: Final = (
-    "skilled_worker",
-    "professional_person",
-    "scientist",
-    "artist",
-    "performer",
-    "health_professional",
-    "businessperson",
-    "farmer",
-    "engineer",
-    "writer",
-)
+_PROFESSIONS: Final = words_of("""
+skilled_worker professional_person scientist artist performer health_professional businessperson farmer engineer writer
+""")
 _MORE_PROFESSIONS: Final = words_of("""
 translator interpreter zookeeper cartographer developer consultant waiter waitress driver chauffeur clerk cashier cleaner janitor bartender
 barista receptionist salesperson salesman saleswoman realtor recruiter paramedic firefighter attendant diver inspector operator tutor

@@ -289,29 +289,9 @@ _IS: Final = re.compile(
     r"(?: ?\([^()\n]{0,200}\)| -LRB-[^\n]{0,200}?-RRB-)?,? (?:is|was|are|were|became) (?:also |now |still )?"
     r"(?:an?|the|one of the|our|my|their|his|her)((?: [\w'’-]{1,30}){1,9})"
 )
-_ENDS: Final = frozenset(
-    (
-        *(
-            "about",
-            "and",
-            "as",
-            "at",
-            "based",
-            "by",
-            "during",
-            "for",
-            "from",
-            "headed",
-            "in",
-            "into",
-            "led",
-            "made",
-            "of",
-            "on",
-            "or",
-        ),
-        *("set", "that", "to", "what", "when", "where", "which", "who", "whose", "with", "within"),
-    )
+_ENDS: Final = _words(
+    """about and as at based by during for from headed in into led made of on or set that to what when where which who whose with
+    within"""
 )
 """Words after the head noun."""
 _FORMS: Final = re.compile(r"..(?:ed|ing)$")

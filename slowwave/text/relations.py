@@ -117,7 +117,6 @@ _PATTERNS: Final = (
         accepts=_is_named,
     ),
     _Pattern("works for", re.compile(rf"{_SUBJECT}(?:{_WORKS}) (?:at|for|by) {_OBJECT}")),
-    _Pattern("works for", re.compile(rf"{_SUBJECT}(?:has|have) a job (?:at|with) {_OBJECT}")),
     _Pattern("works for", re.compile(rf"{_SUBJECT}(?:{_JOINS}) {_OBJECT}"), change=True),
     _Pattern("works for", re.compile(rf"{_SUBJECT}joined {_OBJECT}"), change=True, accepts=_is_employer),
     _Pattern("is led by", re.compile(rf"{_SUBJECT}(?:{_LEADS}) {_THING}"), turned=True),
@@ -137,8 +136,6 @@ _PATTERNS: Final = (
         ),
     ),
     _Pattern("works as", re.compile(rf"{_SUBJECT}(?:{_WORKS}) as {_A}{_OBJECT}")),
-    _Pattern("works as", re.compile(rf"{_SUBJECT}(?:re)?(?:trained|qualified) as {_A}{_OBJECT}"), change=True),
-    _Pattern("works as", re.compile(rf"{_IS_ONE}{_SUBJECT}{_A}{_OBJECT} by (?:profession|trade)\b")),
     _Pattern("works as", re.compile(rf"{_IS_ONE}{_SUBJECT}{_A}{_PROFESSION}"), accepts=_is_job),
 )
 
@@ -196,30 +193,10 @@ _ARTICLE: Final = re.compile(r"^(?:the|a|an|our|my|his|her|their)\s+")
 _PRONOUNS: Final = frozenset(
     ("he", "she", "it", "they", "we", "you", "this", "that", "there", "here", "who", "what", "everyone")
 )
-_RELATIVE: Final = frozenset(
-    (
-        "me",
-        "him",
-        "her",
-        "them",
-        "us",
-        "it",
-        "there",
-        "here",
-        "home",
-        "this",
-        "that",
-        "same",
-        "one",
-        "work",
-        "night",
-        "noon",
-        "weekends",
-    )
-)
+_RELATIVE: Final = words_of("me him her them us it there here home this that same one work night noon weekends")
 TRIGGER: Final = re.compile(
-    r"\b(?:(?:re)?trained as|qualified as|(?:is|am|['’]m) (?:now |currently )?an? [a-z]+|"
-    rf"{_LIVES}|moved|relocated|{_WORKS}|a job|joined|{_JOINS}|{_LEADS}|{_POSTS}|over|Due|{_DUE}|{_PUT}|[Dd]eadline|goes|go|attends?|"
+    r"\b(?:(?:is|am|['’]m) (?:now |currently )?an? [a-z]+|"
+    rf"{_LIVES}|moved|relocated|{_WORKS}|joined|{_JOINS}|{_LEADS}|{_POSTS}|over|Due|{_DUE}|{_PUT}|[Dd]eadline|goes|go|attends?|"
     rf"married|called|{_ATTRIBUTES})\b"
 )
 """A pattern that occurs in every text with a relation; also valid in RE2."""

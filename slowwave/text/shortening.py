@@ -13,10 +13,10 @@ from math import log2
 from typing import Final
 
 from slowwave.text.conditions import limits
-from slowwave.text.sentences import Bond, assists, bond, courteous, lean, people, reacts, sentences, warns
+from slowwave.text.sentences import Bond, assists, bond, courteous, lean, reacts, sentences, warns
 from slowwave.text.specifics import specifics, unsaid
 from slowwave.text.statements import stem
-from slowwave.text.structure import KEY, MARKER, Passage, indent_of, passages
+from slowwave.text.structure import KEY, MARKER, Passage, indent_of, last_person, passages
 from slowwave.text.tokens import BYTES_A_TOKEN, count
 from slowwave.text.words import GRAMMAR, NEGATIONS, OPENERS
 
@@ -30,22 +30,14 @@ OMISSION: Final = "…"
 """The mark of omitted items, after the list mark of the first of them: "- …", "3. …", "| … | … |"."""
 
 _OMITTED: Final = re.compile(r"\s*(?:(?:[-*+•‣◦▪●–—]|\(?\w{1,5}[.)])\s+|\|[\s|]*)?…[\s|…]*")
-_PRONOUN: Final = re.compile(r"[\s\"'“*_]*(it|they|its|their)\b", re.IGNORECASE)
 _STEP: Final = re.compile(
     r"\s*\(?\d{1,3}[.)]\s+[*_`]*(?:(?:Then|Next|Now|First|Finally),? )?([A-Za-z][a-z]+)[*_]*(?: \w+ly)? "
     r"(?:the|an?|it|them|this|these|that|your|all|any|no|each|every|both|to|into|on|in|at|for|from|with|[`\"'“*_<])"
 )
 """A numbered item that begins with an instruction: a content word followed by its object."""
 
-_COUNTS: Final = re.compile(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several|following|below|zwei|drei|vier|folgende\w?|deux|trois|suivante?s?|dos|tres)\b",
-    re.IGNORECASE,
-)
 _MOST_STEPS: Final = 20
 _ASKS: Final = re.compile(r"[?？][\"'”’)*_]*\s*$")
-_REMEMBERED: Final = 60
-"""Number of preceding units that are searched for the person that a pronoun refers to."""
-
 _LONGEST_LIMITED: Final = 20
 _LIMITED: Final = 6
 """Maximum number of sentences of a paragraph that are kept with a sentence that limits them. In a longer paragraph only those before it
@@ -174,8 +166,7 @@ def _bound(made: list[Unit]) -> list[Unit]:
             and lean(u.text) in ("previous", "exception")
             and len(u.text.split()) > _LABEL
         ):
-            head = _same_subject(made, before, u) or (before,)
-            made[k] = replace(u, needs=tuple(dict.fromkeys((*u.needs, *head))))
+            made[k] = replace(u, needs=tuple(dict.fromkeys((*u.needs, before))))
         if u.kind == "item" and (limited := _limited_by(made, k, before)) >= 0:
             _bind(made, (limited, k))
         if u.kind not in ("sentence", "turn"):
@@ -191,11 +182,10 @@ def _bound(made: list[Unit]) -> list[Unit]:
             after = next((n for n in range(k + 1, min(k + 3, len(made))) if made[n].kind == u.kind), -1)
             needs += [after] if after >= 0 and made[after].paragraph == u.paragraph else []
         elif how in ("person", "company"):
-            needs += _whoever(made, named, before)
+            needs += last_person(before, lambda n: "" if made[n].kind == "speaker" else made[n].text, named)
             needs += [before] if near and how == "company" else []
         elif how and near:
-            head = _same_subject(made, before, u) if how == "previous" else ()
-            needs = [n for n in needs if n != before or not head] + list(head or (before,))
+            needs.append(before)
         if how == "both" and near and (u.kind == "turn" or made[before].paragraph == u.paragraph):
             made[before] = replace(made[before], needs=tuple(dict.fromkeys((*made[before].needs, k))))
         made[k] = replace(u, needs=tuple(dict.fromkeys(n for n in needs if n != k)))
@@ -243,28 +233,6 @@ def _bind(made: list[Unit], places: Sequence[int]) -> None:
         made[k] = replace(made[k], needs=tuple(dict.fromkeys((*made[k].needs, *(n for n in places if n != k)))))
 
 
-def _same_subject(made: Sequence[Unit], before: int, u: Unit) -> tuple[int, ...]:
-    """Return the needs of the sentence before, if both begin with the same pronoun: "It …. It …." is about one thing."""
-    one, two = _PRONOUN.match(made[before].text), _PRONOUN.match(u.text)
-    if not one or not two or one[1][:2].lower() != two[1][:2].lower() or made[before].paragraph != u.paragraph:
-        return ()
-    return tuple(n for n in made[before].needs if n < before and made[n].kind in ("sentence", "turn", "item"))
-
-
-def _whoever(made: Sequence[Unit], named: dict[int, tuple[bool, bool]], before: int) -> list[int]:
-    """Return the units that last mentioned a person, certainly and possibly; without any, the unit ``before``."""
-    perhaps = -1
-    for place in range(before, max(-1, before - _REMEMBERED), -1):
-        if place not in named:
-            named[place] = people(made[place].text[:400]) if made[place].kind != "speaker" else (False, False)
-        sure, may = named[place]
-        if sure:
-            return sorted({place, perhaps} - {-1})
-        if may and perhaps < 0:
-            perhaps = place
-    return [perhaps] if perhaps >= 0 else [before] * (before >= 0)
-
-
 def _listed(made: list[Unit]) -> list[Unit]:
     """Return the units with the numbers of their lists; items on one line need each other."""
     open_: list[tuple[int, int, int]] = []  # indent, the units above, number
@@ -288,26 +256,7 @@ def _listed(made: list[Unit]) -> list[Unit]:
             number += 1
             open_.append((indent, under, number))
         made[k] = replace(u, list=open_[-1][2], omission=bool(_OMITTED.fullmatch(u.text)))
-    return _stepped(_led(made))
-
-
-def _led(made: list[Unit]) -> list[Unit]:
-    """Return the units with each list bound to the sentence before it.
-
-    A sentence that counts or announces the items is a part of their list: "There are two ways.".
-    """
-    for k, u in enumerate(made[:-1]):
-        after = made[k + 1]
-        if u.kind != "sentence" or after.list < 0 or after.paragraph > u.paragraph + 1:
-            continue
-        if _COUNTS.search(u.text):
-            made[k] = replace(u, alone=False)
-        for n in range(k + 1, len(made)):
-            if made[n].list == after.list:
-                made[n] = replace(made[n], needs=tuple(dict.fromkeys((*made[n].needs, k))))
-            elif made[n].kind in ("heading", "sentence"):
-                break
-    return made
+    return _stepped(made)
 
 
 def _stepped(made: list[Unit]) -> list[Unit]:

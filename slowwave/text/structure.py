@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from slowwave.text.sentences import lean, people, sentences
@@ -30,16 +30,6 @@ class Passage:
     paragraph: int
     needs: tuple[int, ...] = ()
     alone: bool = True
-
-
-def needing(p: Passage, place: int) -> Passage:
-    """Return the passage with one more need."""
-    return Passage(p.text, p.kind, p.line, p.paragraph, (*p.needs, place), p.alone)
-
-
-def not_alone(p: Passage) -> Passage:
-    """Return the passage as one that is kept only with a passage that needs it."""
-    return Passage(p.text, p.kind, p.line, p.paragraph, p.needs, False)
 
 
 # Kinds of lines by their own form: a heading, an item, a row of a table, the start of a code block. ``_Reader`` below decides how lines
@@ -249,6 +239,23 @@ def passages(text: str) -> list[Passage]:
     return _Reader(text).read()
 
 
+def last_person(before: int, text_at: Callable[[int], str], named: dict[int, tuple[bool, bool]]) -> tuple[int, ...]:
+    """Return the places up to ``before`` that last mentioned a person, certainly and possibly; without any, ``before``.
+
+    ``named`` caches what the text at each place mentions.
+    """
+    perhaps = -1
+    for place in range(before, max(-1, before - _REMEMBERED), -1):
+        if place not in named:
+            named[place] = people(text_at(place)[:400])
+        sure, may = named[place]
+        if sure:
+            return tuple(sorted({place, perhaps} - {-1}))
+        if may and perhaps < 0:
+            perhaps = place
+    return (perhaps,) if perhaps >= 0 else (before,) * (before >= 0)
+
+
 def structured(text: str) -> bool:
     """Return whether a text has items, rows, headings or blocks and is not only prose."""
     return any(p.kind != "sentence" for p in passages(text))
@@ -363,7 +370,7 @@ class _Reader:
             return (), False
         match lean(text):
             case "person":
-                return self._whoever(before), False
+                return last_person(before, lambda place: self.found[place].text, self.people), False
             case "previous":
                 return (before,), False
             case "exception":
@@ -371,22 +378,10 @@ class _Reader:
             case "":
                 return (), False
 
-    def _whoever(self, before: int) -> tuple[int, ...]:
-        """Return the passages that last mentioned a person, certainly and possibly; without any, the one before."""
-        perhaps = -1
-        for place in range(before, max(-1, before - _REMEMBERED), -1):
-            if place not in self.people:
-                self.people[place] = people(self.found[place].text[:400])
-            sure, may = self.people[place]
-            if sure:
-                return tuple(sorted({place, perhaps} - {-1}))
-            if may and perhaps < 0:
-                perhaps = place
-        return (perhaps if perhaps >= 0 else before,)
-
     def _bind(self, place: int) -> None:
         """Make the passage before ``place`` need it as well."""
-        self.found[place - 1] = needing(self.found[place - 1], place)
+        before = self.found[place - 1]
+        self.found[place - 1] = replace(before, needs=(*before.needs, place))
 
     def _close(self, indent: int, *, prose: bool, fresh: bool) -> None:
         """End the items and labels that do not contain a line at this indent."""
@@ -585,7 +580,7 @@ class _Reader:
         for k, p in enumerate(self.found):
             bare = p.kind == "item" and not re.search(r"[.!?。！？][*_\"')]*\s*$", p.text) and self._parent(k)
             leads = p.kind == "sentence" and bool(COLON.search(p.text) or not ENDED.search(p.text)) and self._led(k)
-            settled.append(not_alone(p) if p.kind == "heading" or (k in under and (bare or leads)) else p)
+            settled.append(replace(p, alone=False) if p.kind == "heading" or (k in under and (bare or leads)) else p)
         return settled
 
     def _parent(self, place: int) -> bool:

@@ -19,7 +19,6 @@ from slowwave.text.relations import SELF, StatedRelation, stated_relations
         ("Alice works for the Globex group.", "alice", "works for", "globex group", False),
         ("Alice joined Globex in March", "alice", "works for", "globex", True),
         ("Carmela got hired by Globex last week.", "carmela", "works for", "globex", True),
-        ("Alice has a job at Globex.", "alice", "works for", "globex", False),
         ("Percival is a beekeeper now, quite a change.", "percival", "works as", "beekeeper", True),
         ("Omar is a bookkeeper.", "omar", "works as", "bookkeeper", False),
         ("Omar works as a translator.", "omar", "works as", "translator", False),
@@ -43,7 +42,6 @@ from slowwave.text.relations import SELF, StatedRelation, stated_relations
         ("By profession Hamish is an illustrator.", "hamish", "works as", "illustrator", False),
         ("I'm a dentist by trade.", SELF, "works as", "dentist", False),
         ("I've switched careers: I'm a welder these days.", SELF, "works as", "welder", True),
-        ("Omar retrained as a nurse.", "omar", "works as", "nurse", True),
         (
             "My son goes to Hillside Primary, so which bus stop is closest?",
             f"{SELF}: son",
