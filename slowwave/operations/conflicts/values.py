@@ -124,6 +124,10 @@ _LIST: Final = re.compile(
 )
 """Matches "speaks Danish and Korean"; the word before the list is of a relation that takes many values. Also valid in RE2."""
 
+_UNSHARED: Final = 8
+"""Words that the shorter of two clauses may have alone. No rule pairs clauses that differ in more, and two long texts of other matters
+often share two rare words."""
+
 _ROLES_LISTED: Final = r"(?i)\bare (?:now )?(?:the|our|my) |^(?:the|our|my) .* are "
 """Matches "are the captains of the crew", "The captains are Ada and Otto". Also valid in RE2."""
 
@@ -138,7 +142,7 @@ _SPEAKER: Final = frozenset(("i", "i'm", "i’m", "i've", "i’ve", "my", "we", 
 
 
 def _comparable(rows: StatementRows) -> Ints:
-    """Return the statements that share two rare words of a clause with another one of their scope."""
+    """Return the statements that share two rare words of a clause with another one of their scope, and most of its other words."""
     statements: list[int] = []
     clauses: list[frozenset[str]] = []
     scopes: list[str] = []
@@ -157,7 +161,12 @@ def _comparable(rows: StatementRows) -> Ints:
                 statements.append(n)
                 clauses.append(frozenset(found))
                 scopes.append(scope)
-    kept = {statements[k] for found in sharing(clauses, scopes) for k in found}
+    kept: set[int] = set()
+    for group in sharing(clauses, scopes):
+        for k, j in combinations(group, 2):
+            one, other = clauses[k], clauses[j]
+            if min(len(one), len(other)) - len(one & other) <= _UNSHARED:
+                kept.update((statements[k], statements[j]))
     corrected = [k for k, n in enumerate(statements) if _CORRECTION.search(texts[n])]
     if corrected:
         counts = Counter(word for clause in clauses for word in clause)
