@@ -529,6 +529,8 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
             return None
         if any(later.old.isdisjoint(value.words) for value in mine):
             return None
+        if left and more and later.mood != "corrected" and are_apart(earlier.span.clause, later.span.clause):
+            return None  # "The invoicing service", "the billing service"
         figures, left, more = bool(mine) and mine[0].kind not in _NAMED, frozenset[str](), frozenset[str]()
     elif mine:
         one, other = mine[0], theirs[0]

@@ -369,6 +369,34 @@ def are_other_cases(one: str, other: str) -> bool:
     return len({unit for _, unit in apart}) > 1 and len({unit for _, unit in against}) > 1
 
 
+_LABEL: Final = re.compile(r"\d{1,4}[A-Za-z]?|[A-Za-z]|[A-Z]{1,3}\d{1,4}")
+"""Matches "3", "3b", "B" and "K12"; does not match "4.2.1", because a version is a value."""
+_BE: Final = words_of("is are was were will has have can must should")
+_DETERMINERS: Final = frozenset(("the", "our", "my", "your", "their"))
+
+
+def name_other_subjects(one: str, other: str) -> bool:
+    """Return whether two statements of one form are about two things that a number or letter tells apart.
+
+    "Hold 2 is empty." and "Hold 3 is empty." are: the labels follow equal words and stand before equal verbs. "Version 3 is the current
+    one." and "Version 4 is …" are not, because the subject is the value.
+    """
+    a, b = (re.findall(r"[\w'’.:-]*\w", side) for side in (one, other))
+    at = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if fold(x) != fold(y)), 0)
+    if not 0 < at < min(len(a), len(b)) - 1 or not (_LABEL.fullmatch(a[at]) and _LABEL.fullmatch(b[at])):
+        return False
+    verb, subject = fold(a[at + 1]), [fold(word) for word in a[:at]]
+    if verb != fold(b[at + 1]) or not (verb in _BE or _may_be_verb(verb)) or subject[-1] in _DETERMINERS:
+        return False
+    if any(word not in _DETERMINERS and (word in GRAMMAR or _may_be_verb(word)) for word in subject):
+        return False  # "Ada owns 5 boats"
+    return verb not in _BE or fold(a[at + 2] if at + 2 < len(a) else "") not in _DETERMINERS
+
+
+def _may_be_verb(word: str) -> bool:
+    return len(word) > 3 and word.endswith(("s", "ed")) and not word.endswith("ss")
+
+
 def share_a_measure(one: str, other: str) -> bool:
     """Return whether some figures in which two statements differ measure the same quantity.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slowwave.text.subjects import are_of_others, are_other_cases
+from slowwave.text.subjects import are_of_others, are_other_cases, name_other_subjects
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,20 @@ def test_statements_of_other_things(one: str, other: str, apart: bool) -> None:
 def test_figures_of_other_cases(one: str, other: str, apart: bool) -> None:
     """What was done twice, another time of several, several figures at once, or so much of something else."""
     assert are_other_cases(one, other) is are_other_cases(other, one) is apart
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ("Cargo hold 2 is empty.", "Cargo hold 3 is empty.", True),
+        ("Pump A delivers 40 litres.", "Pump B delivers 60 litres.", True),
+        ("The line 2 runs every 10 minutes.", "The line 3 runs every 12 minutes.", True),
+        ("Version 3 is our minimum.", "Version 4 is our minimum.", False),
+        ("The office is on floor 2.", "The office is on floor 3.", False),
+        ("Gate 4 opens at 7.", "Gate 4 opens at 8.", False),
+        ("The 5 boats are in the dock.", "The 6 boats are in the dock.", False),
+        ("Ada owns 5 boats in Cork.", "Ada owns 6 boats in Cork.", False),
+    ],
+)
+def test_label_of_a_subject_names_another_thing(one: str, other: str, apart: bool) -> None:
+    assert name_other_subjects(one, other) is name_other_subjects(other, one) is apart

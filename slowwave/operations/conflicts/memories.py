@@ -55,6 +55,7 @@ from slowwave.text.subjects import (
     have_other_names,
     is_own,
     matter,
+    name_other_subjects,
     names,
     of_one_matter,
     persons,
@@ -269,10 +270,11 @@ def _with_denials(
 def _are_apart(one: str, two: str, clash: Kind) -> bool:
     """Return whether two texts are about different things or times, whatever else they have in common.
 
-    Two tasks with different objects are apart. Texts that clash in their object are apart only if their subjects have different names.
-    Texts of opposite polarity that differ in one word never are: that word may be the subject itself.
+    Two tasks with different objects are apart, and so are two things with different labels. Texts that clash in their object are apart only
+    if their subjects have different names. Texts of opposite polarity that differ in one word never are: that word may be the subject
+    itself.
     """
-    if are_other_tasks(one, two):
+    if are_other_tasks(one, two) or name_other_subjects(one, two):
         return True
     if clash == "object":
         return have_other_names(one, two)
@@ -368,7 +370,7 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
         one, two = texts[a], texts[b]
         if not of_one_matter(one, two) or are_of_others(one, two) or are_other_cases(one, two):
             continue
-        if are_other_tasks(one, two):
+        if are_other_tasks(one, two) or name_other_subjects(one, two):
             continue
         if are_about_others(one, two) or not share_a_measure(one, two):
             continue

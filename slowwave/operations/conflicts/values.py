@@ -31,13 +31,14 @@ from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.text.alignment import SAME_VERBS, OtherStatedValue, are_other_tasks, other_stated_value, read_propositions
 from slowwave.text.clauses import Proposition, root_of
+from slowwave.text.closings import read_closings, read_open_items
 from slowwave.text.contradictions import Kind, kind_of_figures
 from slowwave.text.frames import LONGEST, Framed, HeldRole, beginnings, other_value, read_framed, read_role, relation_of
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import specifics
-from slowwave.text.subjects import PROGRAMS
+from slowwave.text.subjects import PROGRAMS, name_other_subjects
 from slowwave.text.words import GRAMMAR
 
 TURNS: Final = ("episodic", "working")
@@ -88,7 +89,7 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     statements = _Statements.from_rows(rows)
     aligned = sorted(_aligned(statements, listed), key=lambda p: not p.replaces)
     pairs = [*_held(statements, shared), *(p for p in aligned if p.replaces), *_framed(statements), *aligned]
-    pairs = [p for p in pairs if not (_have_equal_figures(p) or are_other_tasks(*p.sentences))]
+    pairs = [p for p in pairs if not (_have_equal_figures(p) or _are_of_others(*p.sentences))]
     once = {(min(p.one, p.two), max(p.one, p.two)): p for p in reversed(pairs)}
     return opposed(rows, statements.texts, statements.when, list(once.values()))
 
@@ -308,6 +309,13 @@ def _have_equal_figures(pair: OpposedPair) -> bool:
     """Return whether the sentences of a pair give the same figures in another form ("EUR 5,000" and "5 000 €")."""
     one, two = (found.figures() | found.identifiers for found in map(specifics, pair.sentences))
     return pair.reason == "number" and bool(one) and one == two
+
+
+def _are_of_others(one: str, other: str) -> bool:
+    """Return whether two sentences are two tasks or about two things, or are a task and what was done, which ``closings`` compares."""
+    if are_other_tasks(one, other) or name_other_subjects(one, other):
+        return True
+    return any(read_open_items(task) and read_closings(done) for task, done in ((one, other), (other, one)))
 
 
 def _takes_many(statements: Iterable[int], when: Sequence[int]) -> bool:

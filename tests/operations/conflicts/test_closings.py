@@ -41,6 +41,23 @@ def test_a_task_that_another_author_calls_done_is_asked_about() -> None:
         assert (asked.code, asked.sentence.startswith("Is this task done?")) == ("which_is_right", True)
 
 
+@pytest.mark.parametrize("policy", ["evidence_weighted", "keep_newest"])
+def test_a_task_that_reads_as_news_as_well_is_asked_about_as_a_task(policy: str) -> None:
+    memories = (
+        memory("We need to replace the impeller of the pump."),
+        memory("The impeller of the pump was replaced.", 3),
+    )
+    snapshot = world(*memories)
+    settings = Settings(operations={"resolve_conflicts": {"policy": policy}})
+    (item,) = resolve_conflicts(replace(make_inputs(snapshot), settings=settings)).items
+    assert (item.is_question, item.evidence["reason"]) == (True, "done")
+
+
+def test_a_task_and_what_was_done_elsewhere_are_no_two_values() -> None:
+    memories = memory("TODO: fix the leak in cabin 3."), memory("The leak in cabin 4 is fixed.", 3)
+    assert conflicts_of_memories(world(*memories), Settings(), Tally()) == []
+
+
 @pytest.mark.parametrize("policy", ["evidence_weighted", "keep_newest", "source_precedence"])
 def test_no_policy_and_no_relation_decides_whether_a_task_is_done(policy: str) -> None:
     one, other = memory(TASK, importance=0.1), memory("The certificate of the shop is renewed.", 3, importance=0.1)

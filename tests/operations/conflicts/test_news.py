@@ -101,6 +101,8 @@ def test_another_object_is_a_conflict(one: str, other: str, rule: str) -> None:
         ("The desk of Ida is in Linz.", "The desk of Omar was moved from Linz to Graz."),
         ("Field 7 is sown with barley.", "Field 8 is sown with oats."),
         ("The soup was salty.", "The soup is sweet."),
+        ("Omar and Ana own the invoicing desk.", "Ana took over the billing desk from Omar."),
+        ("Cargo hold 2 is empty.", "Cargo hold 3 is empty."),
     ],
 )
 def test_another_subject_a_part_or_a_spelling_is_none(one: str, other: str) -> None:
