@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any, Final, Literal
 
 import pyarrow as pa
@@ -253,6 +254,8 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
 _ONE_IMPORT: Final = timedelta(hours=1)
 """Rows without dates of their own that were recorded within this time may be of one import, whose order says nothing."""
 
+_BEGINNING: Final = 6  # words with which two statements begin, as the name of a relation
+
 FRAMES: Final = "frames"
 """Name under which ``newest_wins`` lists all statements of one form."""
 
@@ -289,6 +292,16 @@ def relations(conflict: Conflict, sides: ConflictRows) -> list[str]:
     return list(dict.fromkeys(name for name in found if name))
 
 
+def beginning(conflict: Conflict, sides: ConflictRows) -> str:
+    """Return the words with which two memories begin ("fuel on board"), which name a relation that has no other name; empty for others."""
+    if conflict.table != "memories" or conflict.reason == "done":
+        return ""
+    texts = (fold(str(sides.rows[conflict.table, id_]["text"])) for id_ in (conflict.a, conflict.b))
+    pairs = zip(*(re.findall(r"[\w'’-]+", text) for text in texts), strict=False)
+    words = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+    return " ".join(words) if 1 < len(words) <= _BEGINNING else ""
+
+
 def _is_of_one_form(conflict: Conflict, names: Sequence[str], sides: ConflictRows) -> bool:
     """Return whether two rows begin with the same words and end in another value: a frame, or another figure after any verb."""
     if conflict.evidence.get("rule") == "role":
@@ -307,6 +320,7 @@ def _named_newest(conflict: Conflict, sides: ConflictRows) -> str:
     names = relations(conflict, sides)
     if _is_of_one_form(conflict, names, sides):
         names.append(FRAMES)
+    names = names or [beginning(conflict, sides)]
     return next((name for name in names if folded_relation(name) in sides.newest_wins), "")
 
 

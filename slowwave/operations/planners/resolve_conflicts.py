@@ -41,6 +41,7 @@ from slowwave.operations.conflicts.decide import (
     ConflictVerdict,
     EffectiveVerdict,
     JudgedConflicts,
+    beginning,
     both_pinned,
     decide,
     effective_verdicts,
@@ -253,6 +254,8 @@ def _item(
     if recorded["a"] != recorded["b"]:
         figures.setdefault("recorded_at", {s: at.isoformat() for s, at in recorded.items()})
     authors = {id_: str(sides.rows[conflict.table, id_].get("author") or "") for id_ in (conflict.a, conflict.b)}
+    named = relations(conflict, sides)
+    begins = [name for name in [beginning(conflict, sides)] if name and not named]
     evidence: dict[str, object] = {
         "reason": conflict.reason,
         "policy": decision.policy,
@@ -264,8 +267,8 @@ def _item(
         "conflict": {k: v for k, v in conflict.evidence.items() if k != "said"},
         "seen": conflict.seen,
         **({"authors": authors} if all(authors.values()) and len(set(authors.values())) > 1 else {}),
-        **({"relation": named[0]} if (named := relations(conflict, sides)) else {}),
-        **({"also_named": named[1:]} if len(named) > 1 else {}),
+        **({"relation": named[0]} if named else {}),
+        **({"also_named": also} if (also := named[1:] or begins) else {}),
         **{key: _by_side(value, decision.winner) for key, value in figures.items()},
     }
     equal = (conflict.also_a if decision.winner == "a" else conflict.also_b) if not loss.ended_by else ()

@@ -679,6 +679,7 @@ def test_newest_wins_for_a_verb_with_its_preposition(texts: tuple[str, str]) -> 
         (("The tide gate closes at 18:00.", "The tide gate closes at 19:00."), ["closes at"]),
         (("The kiln takes 3 hours.", "The kiln takes 4 hours."), ["the kiln takes"]),
         (("Petra Voss lives in Utrecht.", "Petra Voss lives in Ghent now."), ["lives in"]),
+        (("Fuel on board: 39 tonnes.", "Fuel on board: 36 tonnes."), ["fuel on board"]),
     ],
 )
 def test_newest_wins_for_the_words_before_the_value_when_texts_were_compared(
