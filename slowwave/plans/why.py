@@ -201,7 +201,7 @@ def _sentence(
         return _rendering(item)
     if mutation.kind in KINDS:
         return _writing(mutation)
-    return _change(mutation, where)
+    return state_change(item) or _change(mutation, where)
 
 
 def _change(mutation: Mutation, where: str) -> str:
@@ -213,8 +213,6 @@ def _change(mutation: Mutation, where: str) -> str:
         if rows < 2
         else f"{counted(rows, noun, _many(noun))} ({where}{', …' if rows > _LISTED else ''})"
     )
-    if hides := state_change(mutation):
-        return hides
     if mutation.kind == "insert_summary":
         return f"A new {noun} would be stored."
     if mutation.kind == "new_version":

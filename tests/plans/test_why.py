@@ -162,10 +162,13 @@ def test_sentence_of_an_item_without_two_sides_states_in_plain_words_what_change
     ]
     assert sentences == [
         f"The text of memory {uid('m')} would change. The text that it has now stays on record.",
-        "No search returns it any more (state active → archived). It stays stored.",
+        "No search returns the memory any more (state active → archived). "
+        "It stays stored, and so does a passage that it cites, which searches still return.",
         f"2 memories ({uid('m')}, {uid('n')}) would change their tags.",
         f"Memory {uid('m')} would end, and nothing replaces it. What ends stays on record.",
     ]
+    talk = Item("archive_small_talk", "review", Mutation("set_state", "memories", writes=(state,), rows=(row,)))
+    assert why(talk).sentence == "No search returns it any more (state active → archived). It stays stored."
 
 
 def test_reworded_memory_is_shown_as_its_two_texts_with_the_day_of_the_first() -> None:

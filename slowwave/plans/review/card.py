@@ -313,7 +313,7 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
 
 def screened_text(connection: Connection, plan: StoredPlan, item: StoredItem) -> str:
     """Return the redacted text, cut by ``excerpt``, of the memory that a pending item would keep from searches; empty for other items."""
-    if item.status != "pending" or not state_change(item.item.mutation):
+    if item.status != "pending" or not state_change(item.item):
         return ""
     (row,) = item.item.mutation.rows
     own = connection.execute(_HIDDEN, (row.id,)).fetchone()
