@@ -253,7 +253,7 @@ LONGEST: Final = 300
 """The number of characters of a name. A longer text of a memory is shown in full where its losses are listed."""
 
 _NAMES: Final = """
-SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[]) AND state <> 'quarantined' UNION ALL
 SELECT r.id::text, concat_ws(' ', s.name, r.relationship_type, t.name) FROM memory.relationships r
   JOIN memory.entities s ON s.id = r.source_entity_id JOIN memory.entities t ON t.id = r.target_entity_id
   WHERE r.id = ANY(%(ids)s::uuid[]) UNION ALL

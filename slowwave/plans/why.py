@@ -70,8 +70,8 @@ _SHOWN: Final = frozenset(
     )
 )
 """Evidence that is a hash, or that the rows, the sentence and the notes of an item with two sides show already."""
-_POSITIONS: Final = frozenset(("found", "findings", "characters", "source_chunks", "policy"))
-"""Evidence about what screening found, next to the names of its rules: positions in a text and figures, of no use to a person."""
+_POSITIONS: Final = frozenset(("found", "findings", "characters", "source_chunks", "policy", "redacted"))
+"""Evidence about what screening found, next to the names of its rules: the text that is shown, and figures of no use to a person."""
 
 RELATION: Final = "Both give a value of the relation"
 """Beginning of the note that names the relation of two values and the setting that lets the newest one win."""

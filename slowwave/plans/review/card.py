@@ -321,7 +321,7 @@ def screened_text(connection: Connection, plan: StoredPlan, item: StoredItem) ->
     if not own:
         with suppress(SlowwaveError):  # the connected store cannot be read now
             text = texts_of(connection, plan.header.namespace_id, {row.id}).get(row.id, "")
-    return excerpt(str(quotable(text)), item.item.evidence)
+    return excerpt(str(quotable(item.item.evidence.get("redacted", text))), item.item.evidence)
 
 
 def excerpt(text: str, evidence: Mapping[str, object]) -> str:
