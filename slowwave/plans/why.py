@@ -452,7 +452,12 @@ def _noted(item: Item, shown: Set[str]) -> dict[str, str]:
         shown = shown | {"reason"}  # the question or a note states it
     if "rules" in item.evidence:
         shown = shown | _POSITIONS
-    return {plain_name(name): _in_words(value, named) for name, value in item.evidence.items() if name not in shown}
+    found = {plain_name(name): _in_words(value, named) for name, value in item.evidence.items() if name not in shown}
+    # A pair may be decided by another rule than that of the setting ``policy``, such as that a memory says what it replaces.
+    return {
+        "decided by" if name == "policy" and mutation.kind != "set_state" else name: text
+        for name, text in found.items()
+    }
 
 
 def _in_words(value: object, named: Mapping[str, str]) -> str:

@@ -321,3 +321,12 @@ def test_of_two_that_contradict_each_other_both_are_told() -> None:
     assert told.asks is not None
     assert told.asks.sentence == "Which of the two is right? They state different numbers."
     assert told.notes == ("The winner weighs more.",), "the question states the reason"
+
+
+@pytest.mark.parametrize(("kind", "named"), [("invalidate_rows", "decided by"), ("set_state", "policy")])
+def test_why_names_the_rule_that_decided_a_pair_apart_from_the_setting(kind: str, named: str) -> None:
+    """A memory that says what it replaces wins under any ``policy``; that of an archive is the setting."""
+    found = why(
+        Item("an_operation", "review", Mutation(kind, "memories", rows=(Row(uid("m")),)), {"policy": "keep_newest"})
+    )
+    assert found.evidence == {named: "keep_newest"}
