@@ -266,7 +266,7 @@ def _known_secrets(snapshot: Snapshot, items: Iterable[Item]) -> set[str]:
     }
     if not screened:
         return set()
-    from slowwave.text.screening import is_telling
+    from slowwave.text.screening import is_distinctive
 
     memories = active_memories(snapshot).select(["id", "text"])
     memories = memories.filter(pc.is_in(memories["id"], value_set=pa.array(sorted(screened), pa.string())))
@@ -274,7 +274,7 @@ def _known_secrets(snapshot: Snapshot, items: Iterable[Item]) -> set[str]:
         secret
         for id_, text in zip(*(memories[c].to_pylist() for c in ("id", "text")), strict=True)
         for start, end, rule, _ in screened[id_]["found"]  # type: ignore[union-attr]  # see ``_evidence`` of the planner
-        if f"secret ({rule})" in screened[id_]["rules"] and is_telling(secret := text[start:end])  # type: ignore[operator]
+        if f"secret ({rule})" in screened[id_]["rules"] and is_distinctive(secret := text[start:end])  # type: ignore[operator]
     }
 
 

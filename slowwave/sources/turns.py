@@ -179,11 +179,11 @@ def read_names(content: str, known: Set[str] = frozenset()) -> NamesInText:
 
 def secret_words(contents: Iterable[str]) -> frozenset[str]:
     """Return the secrets of one word in some texts that are secrets in other texts as well: "my password isn't … any more"."""
-    from slowwave.text.screening import is_telling  # imported late, because its rules take a while to load
+    from slowwave.text.screening import is_distinctive  # imported late, because its rules take a while to load
     from slowwave.text.secrets import secrets
 
     found = (content[f.start : f.end] for content in contents for f in secrets(content) if f.severity != "low")
-    return frozenset(secret for secret in found if is_telling(secret) and len(secret.split()) == 1)
+    return frozenset(secret for secret in found if is_distinctive(secret) and len(secret.split()) == 1)
 
 
 def _without_secrets(content: str) -> str:

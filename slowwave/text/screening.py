@@ -38,7 +38,7 @@ __all__ = [
     "Kind",
     "Severity",
     "counting",
-    "is_telling",
+    "is_distinctive",
     "known_pattern",
     "proof",
     "redact",
@@ -127,7 +127,7 @@ def secret_values(texts: prefilter.Texts, found: Iterable[tuple[int, tuple[Detec
     }
 
 
-def is_telling(secret: str) -> bool:
+def is_distinctive(secret: str) -> bool:
     """Return whether a secret is one wherever it is repeated: short values and numbers occur by accident."""
     return _PART <= len(secret) <= _LONGEST_KNOWN and not secret.isdigit()
 
@@ -140,10 +140,10 @@ def known_pattern(known: Iterable[str]) -> re.Pattern[str]:
 
 
 def repeated(texts: prefilter.Texts, known: Iterable[str]) -> Iterator[tuple[int, list[Detection]]]:
-    """Yield for each text the places where it repeats a known secret that is telling."""
-    telling = sorted(filter(is_telling, known), key=lambda value: (-len(value), value))
-    for start in range(0, len(telling), _AT_ONCE):
-        some = telling[start : start + _AT_ONCE]
+    """Yield for each text the places where it repeats a known secret that is distinctive."""
+    distinctive = sorted(filter(is_distinctive, known), key=lambda value: (-len(value), value))
+    for start in range(0, len(distinctive), _AT_ONCE):
+        some = distinctive[start : start + _AT_ONCE]
         pattern = known_pattern(some)
         for place in np.flatnonzero(prefilter.found(texts, "|".join(map(re.escape, some)))).tolist():
             if places := [m.span() for m in pattern.finditer(texts[place].as_py() or "")]:

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from slowwave.changes.cells import Cell, Write
 from slowwave.changes.merges import Alike, Merge, merge_facts, merge_memories, merge_rows
 from slowwave.changes.mutation import Mutation, Row
