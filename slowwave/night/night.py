@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from slowwave.bindings.connect import note_change
 from slowwave.bindings.stores import why_not_writable
@@ -51,6 +52,7 @@ from slowwave.operations import (
     weekly,
 )
 from slowwave.operations.options import CommunitySummariesOptions
+from slowwave.operations.planners.redact_or_quarantine import OPERATION as SCREENING
 from slowwave.operations.rejections import MERGING, REJECTED, rejected_merges
 from slowwave.operations.setting_names import Config, check_settings, with_config
 from slowwave.plans.conflicts import conflicts_in, write_conflicts
@@ -62,6 +64,7 @@ from slowwave.plans.report import Report, why_nothing
 from slowwave.plans.seal import AS_OF, DreamScope, Header, Plan, within
 from slowwave.snapshots.export import release, tight_memory
 from slowwave.snapshots.files import database_base, folder_of
+from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.models import ModelDatabase, load_models, run_models
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.snapshots.tiles import Tile, found_in, remove_tiles
@@ -71,6 +74,7 @@ from slowwave.store.connect import Store
 from slowwave.store.logins import Connection
 from slowwave.store.runs import beating, expiry_of
 from slowwave.store.tables import few_collections
+from slowwave.text.findings import KNOWN
 from slowwave.text.screened import each_text_once
 from slowwave.text.tokens import counted
 
@@ -190,6 +194,7 @@ def filtered(
     for operation in MERGING.keys() & proposals.keys():
         merges = rejected_merges(snapshot, operation, MERGING[operation])
         rejected[operation] += sum((operation, subject) not in subjects for subject in merges)
+    items = without_secrets(snapshot, items)
     inside = within(scope, snapshot, items)
     lowered = lower_items(store, snapshot.namespace_id, inside, context.not_reworded)
     return FilteredProposals(
@@ -221,6 +226,56 @@ def _readable(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
     versions = snapshot.table("memory_versions").select(["id", "memory_id"]).to_pylist()
     odd |= {str(version["memory_id"]) for version in versions if version["id"] in odd}
     return [i for i in items if odd.isdisjoint({*(row for _, row in i.rows()), *i.sources})]
+
+
+def without_secrets(snapshot: Snapshot, items: Sequence[Item]) -> list[Item]:
+    """Leave out items that would write or name a secret for which the plan has an item; remove it from the evidence of the others.
+
+    Screening of a single text does not find a secret that only another text shows to be one. Time: linear in the items if there is one.
+    """
+    known = _known_secrets(snapshot, items)
+    repeating = {i.mutation.rows[0].id for i in items if i.operation == SCREENING and "redacted" in i.evidence}
+    if not known and not repeating:
+        return list(items)
+    from slowwave.text.screening import known_pattern  # its rules take a while to load
+
+    secret = known_pattern(known)
+
+    def cleaned(value: object) -> object:
+        if isinstance(value, str):
+            return secret.sub(f"[redacted: {KNOWN}]", value)
+        if isinstance(value, Mapping):
+            return {key: cleaned(part) for key, part in value.items()}
+        return [cleaned(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+    kept: list[Item] = []
+    for item in items:
+        if item.operation != SCREENING:
+            if not repeating.isdisjoint(row for _, row in item.rows()) or secret.search(item.mutation.canonical()):
+                continue
+            if (evidence := {key: cleaned(value) for key, value in item.evidence.items()}) != item.evidence:
+                item = replace(item, evidence=evidence)
+        kept.append(item)
+    return kept
+
+
+def _known_secrets(snapshot: Snapshot, items: Iterable[Item]) -> set[str]:
+    """Return the secrets in memories for which items of ``redact_or_quarantine`` exist, without those that may occur by accident."""
+    screened = {
+        i.mutation.rows[0].id: i.evidence for i in items if i.operation == SCREENING and i.mutation.table == "memories"
+    }
+    if not screened:
+        return set()
+    from slowwave.text.screening import is_distinctive
+
+    memories = active_memories(snapshot).select(["id", "text"])
+    memories = memories.filter(pc.is_in(memories["id"], value_set=pa.array(sorted(screened), pa.string())))
+    return {
+        secret
+        for id_, text in zip(*(memories[c].to_pylist() for c in ("id", "text")), strict=True)
+        for start, end, rule, _ in screened[id_]["found"]  # type: ignore[union-attr]  # see ``_evidence`` of the planner
+        if f"secret ({rule})" in screened[id_]["rules"] and is_distinctive(secret := text[start:end])  # type: ignore[operator]
+    }
 
 
 def plan_summary(

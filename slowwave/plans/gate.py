@@ -14,7 +14,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from slowwave.errors import EmbeddingError, ProbesFailed, Refused, SnapshotError
-from slowwave.plans.commands import argument
+from slowwave.plans.commands import approve_command, argument
 from slowwave.plans.items import Item
 from slowwave.plans.ledger import StoredItem, StoredPlan, read_plan, verify_sealed
 from slowwave.plans.lowering import refuse_unexplained
@@ -472,7 +472,9 @@ def _choose(
         for s in chosen:
             if s.status not in open_:
                 why = f": {s.reason}" if s.reason and s.status not in ("approved", "applied") else "."
-                raise Refused(f"Item {s.id} of plan {short} is {s.status} already{why}")
+                raise Refused(
+                    f"Item {s.id} of plan {short} is {s.status} already{why}{_rest(plan, chosen, open_, approves=retry)}"
+                )
         return chosen
     chosen = [s for s in plan.items if s.status == "pending" and (include_review or not s.is_question)]
     if chosen:
@@ -487,6 +489,19 @@ def _choose(
     failed = [s.id for s in plan.items if s.status == "failed"]
     again = f" Name an item that failed with --items to try it again: {failed[0]}." if failed and retry else ""
     raise Refused(f"Plan {short} is already applied or decided: {message}. There is nothing left to approve.{again}")
+
+
+def _rest(plan: StoredPlan, chosen: Sequence[StoredItem], open_: Sequence[str], *, approves: bool) -> str:
+    """Return a sentence about the chosen items that are open, with the command that approves them; empty if there are none."""
+    left = tuple(s.id[:8] for s in chosen if s.status in open_)
+    if not left:
+        return ""
+    of = f" Nothing was written. {len(left):,} of the {len(chosen):,} named items {'is' if len(left) == 1 else 'are'} open: "
+    return of + (
+        f"`{approve_command(plan.header.namespace, plan.plan_hash, items=left)}`."
+        if approves
+        else f"{', '.join(left)}."
+    )
 
 
 def _with_lacking(connection: Connection, plan: StoredPlan, message: str) -> str:

@@ -184,6 +184,10 @@ def seen_words(item: Item) -> dict[str, str]:
             if len(ids) == 1 and (text := _first(evidence, keys)):
                 found[ids[0]] = text
     found |= _columns_seen(mutation)
+    if (
+        len(mutation.rows) == 1 and "redacted" in evidence
+    ):  # screening of the row's text alone does not find all of its secrets
+        found[mutation.rows[0].id] = str(evidence["redacted"])
     quotes = evidence.get("quotes") if mutation.kind == "insert_summary" else None
     for one in quotes if isinstance(quotes, Sequence) and not isinstance(quotes, str) else ():
         if isinstance(one, Mapping) and "id" in one:

@@ -253,7 +253,7 @@ LONGEST: Final = 300
 """The number of characters of a name. A longer text of a memory is shown in full where its losses are listed."""
 
 _NAMES: Final = """
-SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[]) UNION ALL
+SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[]) AND state <> 'quarantined' UNION ALL
 SELECT r.id::text, concat_ws(' ', s.name, r.relationship_type, t.name) FROM memory.relationships r
   JOIN memory.entities s ON s.id = r.source_entity_id JOIN memory.entities t ON t.id = r.target_entity_id
   WHERE r.id = ANY(%(ids)s::uuid[]) UNION ALL
@@ -457,7 +457,7 @@ def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowCh
         if to := next((str(cells[c].value) for c in cells if c in _MOVED), ""):
             moved[table, to].add(row)
         subject = "" if row == alone else _name(own, table, row)
-        if "state" in cells and row == alone and (hides := state_change(item.mutation)):
+        if "state" in cells and row == alone and (hides := state_change(item)):
             shown.lines.append(hides)
             cells.pop("state")
         _add_row(shown, table, subject, cells, merge=item.mutation.keep is not None, named=row in ended)
@@ -475,17 +475,21 @@ def row_changes(item: Item, names: Mapping[str, str], status: str = "") -> RowCh
     return RowChanges(tuple(str(quotable(line)) for line in shown.lines), shown.hidden)
 
 
-def state_change(mutation: Mutation) -> str:
+def state_change(item: Item) -> str:
     """Describe what a change of state means for the memory of an item that changes nothing else; empty for other items.
 
-    A block of a connected folder leaves its file.
+    A block of a connected folder leaves its file. Searches leave out passages of small talk and quarantined memories, and no others.
     """
+    mutation = item.mutation
     states = [w for w in mutation.writes if w.cell.column == "state" and w.cell.table == mutation.table]
     if mutation.kind != "set_state" or len(mutation.rows) != 1 or not states or states[0].value == "active":
         return ""
     if foreign := foreign_end(mutation, mutation.rows, "It"):
         return foreign
-    return f"No search returns it any more (state {states[0].seen} → {states[0].value}). It stays stored."
+    change = f"(state {states[0].seen} → {states[0].value}). It stays stored"
+    if states[0].value == "archived" and item.operation != "archive_small_talk":
+        return f"No search returns the memory any more {change}, and so does a passage that it cites, which searches still return."
+    return f"No search returns it any more {change}."
 
 
 def foreign_end(mutation: Mutation, ended: Sequence[Row], who: str, *, placed: bool = True) -> str:

@@ -70,8 +70,8 @@ _SHOWN: Final = frozenset(
     )
 )
 """Evidence that is a hash, or that the rows, the sentence and the notes of an item with two sides show already."""
-_POSITIONS: Final = frozenset(("found", "findings", "characters", "source_chunks", "policy"))
-"""Evidence about what screening found, next to the names of its rules: positions in a text and figures, of no use to a person."""
+_POSITIONS: Final = frozenset(("found", "findings", "characters", "source_chunks", "policy", "redacted"))
+"""Evidence about what screening found, next to the names of its rules: the text that is shown, and figures of no use to a person."""
 
 RELATION: Final = "Both give a value of the relation"
 """Beginning of the note that names the relation of two values and the setting that lets the newest one win."""
@@ -201,7 +201,7 @@ def _sentence(
         return _rendering(item)
     if mutation.kind in KINDS:
         return _writing(mutation)
-    return _change(mutation, where)
+    return state_change(item) or _change(mutation, where)
 
 
 def _change(mutation: Mutation, where: str) -> str:
@@ -213,8 +213,6 @@ def _change(mutation: Mutation, where: str) -> str:
         if rows < 2
         else f"{counted(rows, noun, _many(noun))} ({where}{', …' if rows > _LISTED else ''})"
     )
-    if hides := state_change(mutation):
-        return hides
     if mutation.kind == "insert_summary":
         return f"A new {noun} would be stored."
     if mutation.kind == "new_version":
@@ -454,7 +452,12 @@ def _noted(item: Item, shown: Set[str]) -> dict[str, str]:
         shown = shown | {"reason"}  # the question or a note states it
     if "rules" in item.evidence:
         shown = shown | _POSITIONS
-    return {plain_name(name): _in_words(value, named) for name, value in item.evidence.items() if name not in shown}
+    found = {plain_name(name): _in_words(value, named) for name, value in item.evidence.items() if name not in shown}
+    # A pair may be decided by another rule than that of the setting ``policy``, such as that a memory says what it replaces.
+    return {
+        "decided by" if name == "policy" and mutation.kind != "set_state" else name: text
+        for name, text in found.items()
+    }
 
 
 def _in_words(value: object, named: Mapping[str, str]) -> str:

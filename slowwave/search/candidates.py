@@ -232,6 +232,15 @@ def cited_among(connection: Connection, ids: Sequence[str]) -> list[tuple[str, s
     return [(str(r[0]), str(r[1]), bool(r[2])) for r in rows]
 
 
+_WITHIN: Final = sql.SQL("SELECT s.id::text FROM memory.search_texts s WHERE s.id = ANY (%(ids)s::uuid[]) AND {domain}")
+
+
+def within(connection: Connection, domain: Domain, ids: Sequence[str]) -> list[str]:
+    """Return those of some rows that the search may find."""
+    condition, values = domain.condition()
+    return [str(row[0]) for row in connection.execute(_WITHIN.format(domain=condition), values | {"ids": list(ids)})]
+
+
 _ANY: Final = sql.SQL("SELECT EXISTS (SELECT 1 FROM memory.search_texts s WHERE {domain})")
 
 

@@ -22,7 +22,16 @@ from rapidfuzz.distance import OSA
 from slowwave.errors import EmbeddingError, EncoderError
 from slowwave.models.embedder import DeadlineEmbedder, Embedder
 from slowwave.models.panel import Searcher, SearchStep
-from slowwave.search.candidates import Calibration, Domain, ScoredIds, calibration_of, cosines, matches, semantic_scores
+from slowwave.search.candidates import (
+    Calibration,
+    Domain,
+    ScoredIds,
+    calibration_of,
+    cosines,
+    matches,
+    semantic_scores,
+    within,
+)
 from slowwave.search.model_help import helper
 from slowwave.search.planner import (
     RERANKED,
@@ -53,12 +62,14 @@ from slowwave.search.recall_events import Recalled, log_behind
 from slowwave.search.request import Mode, OtherWording, SearchRequest, SearchResponse, SearchResult, known_namespace
 from slowwave.search.snippets import coverage, snippet
 from slowwave.search.things import (
+    STEP,
     Cited,
     better_worded,
     covers,
     either_covers,
     grouped,
     newer_first,
+    replaces,
     states_one_sentence,
 )
 from slowwave.search.words import asked, words
@@ -71,6 +82,7 @@ from slowwave.text.lexicon import is_known
 from slowwave.text.markdown import without_marks
 from slowwave.text.sentences import sentences
 from slowwave.text.slips import ONE, slip
+from slowwave.text.small_talk import is_small_talk
 
 _RETIRED: Final = frozenset(("superseded", "retired", "archived", "merged", "quarantined", "tombstone"))
 _SHALLOWEST: Final = 100
@@ -102,13 +114,16 @@ SELECT r.id::text, r.kind, r.plane, r.path, r.title, r.text, r.metadata, r.statu
   CASE WHEN r.is_file THEN d.content ELSE '' END, r.document_id::text,
   ARRAY(SELECT c::text FROM unnest(m.source_chunk_ids) AS c WHERE c = ANY (%(ids)s::uuid[])),
   CASE WHEN m.source_chunk_ids = '{}' THEN m.source_document_ids::text[] ELSE '{}' END, coalesce(m.kind, '') = 'summary',
+  ARRAY(SELECT o.content FROM memory.memories e JOIN memory.memory_versions o ON o.memory_id = e.id
+      WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id]
+        AND (o.id = e.current_version_id AND (e.valid_to <= %(at)s OR e.state = 'quarantined') OR EXISTS (
+          SELECT 1 FROM memory.memory_versions v WHERE v.memory_id = e.id AND v.reason = 'redact' AND v.ordinal > o.ordinal))),
   ARRAY(SELECT v.content FROM memory.memories e JOIN memory.memory_versions v ON v.id = e.current_version_id
-      WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.valid_to IS NOT NULL AND e.valid_to <= %(at)s
-    UNION ALL SELECT v.content FROM memory.memories e JOIN memory.memory_versions v ON v.id = e.current_version_id
-      WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.state = 'quarantined'
-    UNION ALL SELECT o.content FROM memory.memory_versions v JOIN memory.memories e ON e.id = v.memory_id
-        JOIN memory.memory_versions o ON o.memory_id = v.memory_id AND o.ordinal < v.ordinal
-      WHERE r.kind = 'chunks' AND v.namespace_id = r.namespace_id AND v.reason = 'redact' AND e.source_chunk_ids @> ARRAY[r.id]),
+      WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.state = 'archived'),
+  ARRAY(SELECT ARRAY[e.id::text, o.content, v.content] FROM memory.memories e
+        JOIN memory.memory_versions v ON v.id = e.current_version_id AND v.reason NOT IN ('import', 'redact')
+        JOIN memory.memory_versions o ON o.memory_id = e.id AND o.ordinal < v.ordinal
+      WHERE r.kind = 'chunks' AND e.source_chunk_ids @> ARRAY[r.id] AND e.kind <> 'summary' AND v.recorded_at <= %(at)s),
   coalesce(coalesce(d.valid_to, m.valid_to, t.valid_to) <= %(at)s, false)
 FROM memory.search_rows r LEFT JOIN memory.documents d ON d.id = r.document_id LEFT JOIN memory.memories m ON m.id = r.id
   LEFT JOIN memory.entities t ON t.id = r.id
@@ -124,8 +139,9 @@ class _Row:
     """A candidate with its data.
 
     ``match`` is from 0 to 1, ``rank`` decides the order, and ``also`` are rows that state the same. ``cited`` are passages among the
-    candidates, ``cited_documents`` those of a memory that cites no passage. ``ended`` are the texts of memories made from a passage that
-    have ended, are quarantined or were redacted. ``over``: this is true of the row itself.
+    candidates, ``cited_documents`` those of a memory that cites no passage. The texts of memories made from a passage are in ``ended`` if
+    the memory has ended, is quarantined or was redacted, in ``archived`` if it is archived, and in ``rewritten``, as (memory, earlier text,
+    current text), if it has a newer text than the one made from the passage. ``over``: the row itself has ended.
     """
 
     id: str
@@ -146,6 +162,8 @@ class _Row:
     cited_documents: Sequence[str]
     is_summary: bool
     ended: Sequence[str]
+    archived: Sequence[str]
+    rewritten: Sequence[tuple[str, str, str]]
     over: bool
     match: float = 0.0
     rank: float = 0.0
@@ -216,7 +234,7 @@ def search_on(
     while True:
         found = _joined([found, *map(found_by, plan.queries(domain.planes))])
         best = sorted(found.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]
-        rows = _rows(connection, dict(best), request.as_of or datetime.now(UTC))
+        rows = _rows(connection, domain, request, dict(best))
         ordered = _ordered(rows, request, wishes, today, sessions=plan.include_sessions, most=most)
         crowded = any(row.also for row in ordered) or any(row.over for row in rows)
         if len(ordered) >= request.k or len(best) < depth or depth > _DEEPEST or not crowded:
@@ -325,16 +343,38 @@ def _joined(found: Sequence[ScoredIds]) -> ScoredIds:
     return ScoredIds(scores, tuple(dict.fromkeys(warning for one in found for warning in one.warnings)), cosines)
 
 
-def _rows(connection: Connection, scores: Mapping[str, float], at: datetime) -> list[_Row]:
-    """Return the candidates with their data at an instant; the rank of each starts as its match."""
+def _rows(connection: Connection, domain: Domain, request: SearchRequest, scores: Mapping[str, float]) -> list[_Row]:
+    """Return the candidates with their data, and the current memories of outdated passages; the rank of each starts as its match.
+
+    A memory gets the match of a passage that it has replaced, if that is better.
+    """
+    at = request.as_of or datetime.now(UTC)
+    rows = _loaded(connection, scores, at)
+    replacing: dict[str, float] = {}
+    for row in rows.values():
+        for memory in _replacing(row):
+            replacing[memory] = max(replacing.get(memory, 0.0), row.match)
+    if request.mode != "exact" and (absent := sorted(replacing.keys() - rows.keys())):
+        rows |= _loaded(connection, dict.fromkeys(within(connection, domain, absent), 0.0), at)
+    for memory in replacing.keys() & rows.keys():
+        rows[memory].match = rows[memory].rank = max(rows[memory].match, replacing[memory])
+    return list(rows.values())
+
+
+def _loaded(connection: Connection, scores: Mapping[str, float], at: datetime) -> dict[str, _Row]:
     if not scores:
-        return []
-    found: list[_Row] = []
+        return {}
+    found: dict[str, _Row] = {}
     for values in connection.execute(_ROWS, {"ids": list(scores), "at": at}).fetchall():
         row = _Row(*values)  # type: ignore[arg-type]  # the columns of _ROWS
         row.match = row.rank = scores[row.id]
-        found.append(row)
+        found[row.id] = row
     return found
+
+
+def _replacing(row: _Row) -> list[str]:
+    """Return the memories that are shown instead of a passage, because they stated it and have a newer text."""
+    return [memory for memory, earlier, text in row.rewritten if replaces(text, earlier, row.text)]
 
 
 def _ordered(
@@ -369,6 +409,10 @@ def _ordered(
         ranks = newer_first([r.text for r in shown], [r.day for r in shown], [r.rank for r in shown], _SAME_FORM)
         for row, rank in zip(shown, ranks, strict=True):
             row.rank = rank
+    by_id = {row.id: row for row in shown}
+    for passage in shown:
+        for memory in (by_id[id_] for id_ in _replacing(passage) if id_ in by_id):
+            memory.rank = max(memory.rank, passage.rank + STEP)
     shown.sort(key=lambda row: (-round(row.rank, 6), row.id))
     single = [row for row in shown if not (row.is_file and (row.path in files or files.add(row.path)))]
     groups = grouped(
@@ -468,12 +512,15 @@ def _is_retired(row: _Row, *, as_of: bool) -> bool:
     """Return whether a row is no longer part of what is known.
 
     A search ``as_of`` an earlier day ignores later changes. A passage is retired if it holds no more than a memory made from it that has
-    ended, is quarantined or was redacted; a row is retired if its ``valid_to`` has passed.
+    ended, is quarantined or was redacted, and small talk with the archived memory made from it. A row is retired if its ``valid_to`` has
+    passed.
     """
     if row.over:
         return True
     gone = row.status in _RETIRED or bool(row.metadata.get("superseded_by"))
-    return (gone and not as_of) or is_quarantined(row.path) or any(covers(text, row.text) for text in row.ended)
+    if (gone and not as_of) or is_quarantined(row.path) or any(covers(text, row.text) for text in row.ended):
+        return True
+    return not as_of and any(covers(text, row.text) for text in row.archived) and is_small_talk(row.text, program=True)
 
 
 def _result(

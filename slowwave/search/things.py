@@ -54,6 +54,11 @@ def either_covers(one: str, other: str) -> bool:
     return covers(long, short)
 
 
+def replaces(text: str, earlier: str, said: str) -> bool:
+    """Return whether the later text of a memory is shown for a passage: the earlier one stated it all, and the later one is no summary."""
+    return covers(earlier, said) and len({*asked(text)}) >= _TOLD * len({*asked(said)})
+
+
 def better_worded(
     cited: Iterable[Cited], ranks: Sequence[float], covered: Sequence[float], lengths: Sequence[int], margin: float
 ) -> list[float]:

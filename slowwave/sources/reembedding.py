@@ -134,6 +134,9 @@ def reembed_namespace(
     return Reembedding(slug, formerly, embedder.model, dict(work.made), work.with_speakers)
 
 
+_PENDING: Final = "Apply or reject a plan with pending items first, because its vectors are of the present model."
+
+
 def diagnose_speakers(store: Store) -> list[Diagnosis]:
     """Report the namespaces with message vectors that were computed without speakers, each with the command that renews them.
 
@@ -145,7 +148,8 @@ def diagnose_speakers(store: Store) -> list[Diagnosis]:
         Diagnosis(
             f"In {slug}, {int(str(many)):,} {'message has a vector' if many == 1 else 'messages have vectors'} made without the name of "
             "the speaker, so a search by meaning does not find them by who sent them.",
-            f"`slowwave namespace reembed {shlex.quote(str(slug))} --model {shlex.quote(str(model))}` renews these vectors and no others.",
+            f"`slowwave namespace reembed {shlex.quote(str(slug))} --model {shlex.quote(str(model))}` renews these vectors and no others. "
+            f"{_PENDING}",
             problem=False,
         )
         for slug, model, many in rows
@@ -170,7 +174,7 @@ def diagnose_languages(store: Store) -> list[Diagnosis]:
                     f"In {slug}, {other.total():,} of {len(detected):,} texts are in other languages than English "
                     f"({describe_languages(other)}), and its embedding model {MINILM_MODEL} is for English: searches by meaning miss them.",
                     f"`slowwave namespace reembed {shlex.quote(slug)} --model {STATIC_MODEL}` changes to the multilingual model that is "
-                    "installed with Slowwave.",
+                    f"installed with Slowwave. {_PENDING}",
                     problem=False,
                 )
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -145,16 +145,19 @@ def entity_id(namespace_id: str, key: Key, generation: int = 0) -> str:
     return _id(namespace_id, "entities", *key, generation)
 
 
-def read_names(content: str) -> NamesInText:
+def read_names(content: str, known: Set[str] = frozenset()) -> NamesInText:
     """Return the names in a text.
 
-    There are at most ``MOST_NAMES`` different ones, none of them a secret or part of one. Linear in the length of the text.
+    There are at most ``MOST_NAMES`` different ones, none of them a secret or part of one, and none with a word of ``known``, the secrets of
+    other texts (``secret_words``). Linear in the length of the text.
     """
     names: dict[Key, tuple[str, int]] = {}
     ties: dict[tuple[Key, Key], None] = {}
     sentence: list[Key] = []
     end = 0
     for mention in extract(_without_secrets(content)):
+        if known and not known.isdisjoint(mention.name.split()):
+            continue
         key = (mention.entity_type, normalise_name(mention.name))
         # Case folding may lengthen a name.
         if key not in names and (len(names) >= MOST_NAMES or len(key[1]) > LONGEST_NAME):
@@ -172,6 +175,15 @@ def read_names(content: str) -> NamesInText:
                     ties[other, key] = None
             sentence.append(key)
     return NamesInText(names, tuple(ties))
+
+
+def secret_words(contents: Iterable[str]) -> frozenset[str]:
+    """Return the secrets of one word in some texts that are secrets in other texts as well: "my password isn't … any more"."""
+    from slowwave.text.screening import is_distinctive  # imported late, because its rules take a while to load
+    from slowwave.text.secrets import secrets
+
+    found = (content[f.start : f.end] for content in contents for f in secrets(content) if f.severity != "low")
+    return frozenset(secret for secret in found if is_distinctive(secret) and len(secret.split()) == 1)
 
 
 def _without_secrets(content: str) -> str:
@@ -552,6 +564,7 @@ class ImportTarget:
         self._connection, self._slug, self._source = connection, slug, source
         self._vectors, self._tally = vectors, tally
         self._names: dict[str, NamesInText] = {}
+        self._secrets: frozenset[str] = frozenset()
 
     def write(self, batch: Sequence[Turn], step: Callable[[float], None]) -> None:
         """Write a batch, in as many transactions as its names need; ``step`` is called with the share that is done."""
@@ -562,8 +575,10 @@ class ImportTarget:
         self._tally.forgotten += forgotten
         self._tally.known -= forgotten
         self._tally.left += work.left
+        if self._read_names:
+            self._secrets |= secret_words(turn.content for turn in work.turns)
         self._names = {
-            turn.external_id: read_names(turn.content)
+            turn.external_id: read_names(turn.content, self._secrets)
             for turn in work.turns
             if turn.state == "active" and self._read_names
         }

@@ -22,6 +22,11 @@ MOST: Final = 1_000
 """Maximum number of findings of one kind that are reported for one text, so that a hostile text cannot produce a report of its own
 size."""
 
+KNOWN: Final = "known secret"
+PART_OF: Final = "part of a secret"
+SHARED: Final = frozenset((KNOWN, PART_OF))
+"""Rules of secrets that only another text shows to be secrets: "the password isn't Coffee-and-Cake99 any more"."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Detection:

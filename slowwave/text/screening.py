@@ -9,7 +9,18 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from slowwave.text import prefilter
-from slowwave.text.findings import KINDS, Detection, Kind, Severity, hidden, lookalikes, payload, without
+from slowwave.text.findings import (
+    KINDS,
+    KNOWN,
+    PART_OF,
+    Detection,
+    Kind,
+    Severity,
+    hidden,
+    lookalikes,
+    payload,
+    without,
+)
 from slowwave.text.injections import injections, may_hold
 from slowwave.text.names import is_plain
 from slowwave.text.screened import remembered_texts, text_key
@@ -27,11 +38,15 @@ __all__ = [
     "Kind",
     "Severity",
     "counting",
+    "is_distinctive",
+    "known_pattern",
     "proof",
     "redact",
+    "repeated",
     "screen",
     "screen_all",
     "screen_together",
+    "secret_values",
     "unsafe",
     "without_passages",
 ]
@@ -42,11 +57,13 @@ _PAGE: Final = 40
 _PART: Final = 8
 """Characters of a secret by which a word is a part of it. Beside such a word, half as many are one as well."""
 
-_PART_OF: Final = "part of a secret"
 _PART_WORD: Final = re.compile(
     rf"(?<![A-Za-z0-9])(?!eyJ)(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{{{_PART // 2},}}(?![A-Za-z0-9])"
 )
 """A word with a letter and a digit, but no header of a web token, which many share. Matches "q8Zr4Lw1"; not "password", "20261129"."""
+
+_LONGEST_KNOWN: Final = 200  # characters; RE2 would need too much memory for longer values
+_AT_ONCE: Final = 200  # values in one pattern
 
 _ORDER_REMOVED: Final = "[removed by screening]"
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -85,28 +102,52 @@ def screen_all(texts: prefilter.Texts) -> Iterator[tuple[int, tuple[Detection, .
 
 
 def screen_together(texts: prefilter.Texts, kept: prefilter.Texts) -> Iterator[tuple[int, tuple[Detection, ...]]]:
-    """Yield (place, findings) as ``screen_all`` does, and also the words of each text that are a part of another text's secret.
+    """Yield (place, findings) as ``screen_all`` does, and also the words of each text that are another text's secret or a part of it.
 
-    The secrets are those of ``texts`` and of ``kept``. A text counts if it has a word of letters and digits that is eight characters of
-    one or more. Time: that of ``screen_all``, and if there is a secret, a pass over the words of ``texts``.
+    The secrets are those of ``texts`` and of ``kept``. A part counts if the text has a word of letters and digits that is eight characters
+    of one or more. Time: that of ``screen_all``, and if there are secrets, a pass over the words of ``texts`` for each ``_AT_ONCE``.
     """
     found = dict(screen_all(texts))
-    known = {text[f.start : f.end] for text, f in _secrets(texts, found.items())}
-    known |= {text[f.start : f.end] for text, f in _secrets(kept, screen_all(kept))}
-    if known:
-        for place, parts in _parts(texts, known):
+    known = secret_values(texts, found.items()) | secret_values(kept, screen_all(kept))
+    for again in (repeated, _parts) if known else ():
+        for place, more in again(texts, known):
             whole = found.get(place, ())
-            parts = [p for p in parts if not any(p.start < f.end and f.start < p.end for f in whole)]
-            found[place] = tuple(sorted([*whole, *parts]))
+            more = [one for one in more if not any(one.start < f.end and f.start < one.end for f in whole)]
+            found[place] = tuple(sorted([*whole, *more]))
     yield from sorted((place, some) for place, some in found.items() if some)
 
 
-def _secrets(
-    texts: prefilter.Texts, found: Iterable[tuple[int, tuple[Detection, ...]]]
-) -> Iterator[tuple[str, Detection]]:
-    """Yield each secret with its text."""
-    for place, some in found:
-        yield from ((texts[place].as_py(), f) for f in some if f.kind == "secret" and f.severity != "low")
+def secret_values(texts: prefilter.Texts, found: Iterable[tuple[int, tuple[Detection, ...]]]) -> set[str]:
+    """Return the secrets among findings, given as (place, findings) of texts."""
+    return {
+        texts[place].as_py()[f.start : f.end]
+        for place, some in found
+        for f in some
+        if f.kind == "secret" and f.severity != "low"
+    }
+
+
+def is_distinctive(secret: str) -> bool:
+    """Return whether a secret is one wherever it is repeated: short values and numbers occur by accident."""
+    return _PART <= len(secret) <= _LONGEST_KNOWN and not secret.isdigit()
+
+
+def known_pattern(known: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern for known secrets, which never matches if there are none. Time of a search: linear in text and secrets."""
+    return re.compile(
+        rf"(?<![^\W_])(?:{'|'.join(map(re.escape, sorted(known, key=len, reverse=True))) or '(?!)'})(?![^\W_])"
+    )
+
+
+def repeated(texts: prefilter.Texts, known: Iterable[str]) -> Iterator[tuple[int, list[Detection]]]:
+    """Yield for each text the places where it repeats a known secret that is distinctive."""
+    distinctive = sorted(filter(is_distinctive, known), key=lambda value: (-len(value), value))
+    for start in range(0, len(distinctive), _AT_ONCE):
+        some = distinctive[start : start + _AT_ONCE]
+        pattern = known_pattern(some)
+        for place in np.flatnonzero(prefilter.found(texts, "|".join(map(re.escape, some)))).tolist():
+            if places := [m.span() for m in pattern.finditer(texts[place].as_py() or "")]:
+                yield place, [Detection(*span, "secret", KNOWN, "medium") for span in places]
 
 
 def _parts(texts: prefilter.Texts, known: Iterable[str]) -> Iterator[tuple[int, list[Detection]]]:
@@ -116,7 +157,7 @@ def _parts(texts: prefilter.Texts, known: Iterable[str]) -> Iterator[tuple[int, 
     for place in np.flatnonzero(prefilter.found(texts, rf"[A-Za-z0-9]{{{_PART}}}")).tolist():
         words = list(_PART_WORD.finditer(texts[place].as_py() or ""))
         if any(m[0][:_PART] in begun and m[0] in together for m in words):
-            yield place, [Detection(*m.span(), "secret", _PART_OF, "medium") for m in words if m[0] in together]
+            yield place, [Detection(*m.span(), "secret", PART_OF, "medium") for m in words if m[0] in together]
 
 
 def note_plain(texts: prefilter.Texts) -> None:

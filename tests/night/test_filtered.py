@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slowwave.night.night import NightContext, filtered, plan_summary
+import pytest
+
+from slowwave.changes.cells import Cell
+from slowwave.changes.mutation import Mutation, Row, Write
+from slowwave.night.night import NightContext, filtered, plan_summary, without_secrets
 from slowwave.night.runs import Probes
 from slowwave.operations import BUDGET_SPENT, Proposal, permits
+from slowwave.plans.items import Item
 from slowwave.plans.report import Finding, Report
 from slowwave.plans.seal import DreamScope, Header, seal
 from slowwave.snapshots.export import export_snapshot
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES
 from slowwave.store.connect import Store
 from tests.nights import archive_items, new_world, pair_items
-from tests.snapshots import make_inputs, make_table, uid
+from tests.snapshots import make_inputs, make_snapshot, make_table, uid
 
 
 def test_a_plan_takes_what_is_left_and_says_what_was_left_out(store: Store) -> None:
@@ -88,3 +93,34 @@ def test_rejected_merge_that_its_planner_left_out_is_counted(store: Store) -> No
         proposals = {rejected.operation: Proposal(tuple(others[1:]), Report(rejected.operation, "Pairs."))}
         found = filtered(store, seen, proposals, DreamScope(), NightContext())
         assert (found.rejected, len(found.lowered.items)) == (count, len(others) - 1)
+
+
+@pytest.mark.parametrize("screened", [True, False])
+def test_items_quote_and_write_no_secret_of_the_plan(screened: bool) -> None:
+    """An item about another row may quote the memory; one that would write its words is left for a later night."""
+    value = f"Marmalade-Tiger-{88}"
+    text = f"The password is {value}."
+    snapshot = make_snapshot(
+        memories=[{"id": uid("m"), "kind": "episodic", "current_version_id": uid("v")}],
+        memory_versions=[{"id": uid("v"), "memory_id": uid("m"), "content": text}],
+    )
+    found = {"rules": ["secret (password)"], "found": [[16, 16 + len(value), "password", "high"]]}
+    state = Mutation("set_state", "memories", rows=(Row(uid("m")),))
+    held = Item("redact_or_quarantine", "review", state, found)
+    quoted = Item(
+        "an_operation",
+        "change",
+        Mutation("set_state", "memories", rows=(Row(uid("n")),)),
+        {"why": [{"a": text}], "n": 3},
+    )
+    write = Write(Cell("memories", uid("n"), "subject"), "set", "", f"Use {value}")
+    written = Item(
+        "an_operation", "change", Mutation("set_attributes", "memories", writes=(write,), rows=(Row(uid("n")),))
+    )
+    given = [quoted, written, *([held] if screened else [])]
+    kept = without_secrets(snapshot, given)
+    if not screened:
+        assert kept == given
+        return
+    assert [i.id for i in kept] == [quoted.id, held.id]
+    assert kept[0].evidence == {"why": [{"a": "The password is [redacted: known secret]."}], "n": 3}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -41,6 +42,12 @@ def test_a_part_of_a_plan_can_be_approved_and_later_the_rest(store: Store) -> No
     assert one.item_ids == (first,)
     result = apply_approval(store, one.id)
     assert result.counts == {"applied": 1, "skipped_stale": 0, "failed": 0, "deferred": 0, "noop": 0}
+    other = plan.items[1].id[:8]
+    command = f"1 of the 2 named items is open: `slowwave plans approve {world.slug} {plan.plan_hash[:12]} --items {other} --by"
+    with pytest.raises(Refused, match=re.escape(command)):
+        approve(store, world.slug, plan.plan_hash, approver="mara", items=[first[:8], other])
+    with pytest.raises(Refused, match=f"1 of the 2 named items is open: {other}[.]"):
+        reject(store, world.slug, plan.plan_hash, rejected_by="mara", reason="no", items=[first[:8], other])
     rest = approve(store, world.slug, plan.plan_hash, approver="mara")
     assert first not in rest.item_ids
     assert apply_approval(store, rest.id).counts["applied"] == len(rest.item_ids) > 0

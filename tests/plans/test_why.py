@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from slowwave.changes.cells import Cell, Write
 from slowwave.changes.merges import Alike, Merge, merge_facts, merge_memories, merge_rows
 from slowwave.changes.mutation import Mutation, Row
@@ -162,10 +164,13 @@ def test_sentence_of_an_item_without_two_sides_states_in_plain_words_what_change
     ]
     assert sentences == [
         f"The text of memory {uid('m')} would change. The text that it has now stays on record.",
-        "No search returns it any more (state active → archived). It stays stored.",
+        "No search returns the memory any more (state active → archived). "
+        "It stays stored, and so does a passage that it cites, which searches still return.",
         f"2 memories ({uid('m')}, {uid('n')}) would change their tags.",
         f"Memory {uid('m')} would end, and nothing replaces it. What ends stays on record.",
     ]
+    talk = Item("archive_small_talk", "review", Mutation("set_state", "memories", writes=(state,), rows=(row,)))
+    assert why(talk).sentence == "No search returns it any more (state active → archived). It stays stored."
 
 
 def test_reworded_memory_is_shown_as_its_two_texts_with_the_day_of_the_first() -> None:
@@ -318,3 +323,12 @@ def test_of_two_that_contradict_each_other_both_are_told() -> None:
     assert told.asks is not None
     assert told.asks.sentence == "Which of the two is right? They state different numbers."
     assert told.notes == ("The winner weighs more.",), "the question states the reason"
+
+
+@pytest.mark.parametrize(("kind", "named"), [("invalidate_rows", "decided by"), ("set_state", "policy")])
+def test_why_names_the_rule_that_decided_a_pair_apart_from_the_setting(kind: str, named: str) -> None:
+    """A memory that says what it replaces wins under any ``policy``; that of an archive is the setting."""
+    found = why(
+        Item("an_operation", "review", Mutation(kind, "memories", rows=(Row(uid("m")),)), {"policy": "keep_newest"})
+    )
+    assert found.evidence == {named: "keep_newest"}

@@ -565,6 +565,90 @@ def test_a_passage_that_says_no_more_than_what_was_redacted_is_not_told(
     assert uid("passage") in told(include_retired=True)
 
 
+def reworded(passage: str, *texts: str, reason: str = "absolutize_dates") -> dict[str, Any]:
+    """A passage, and a memory made from it that has had the texts; the last one is current."""
+    rows = made_of(passage, texts[0])
+    rows["memory_versions"] += [
+        {"id": f"w {n}", "memory_id": "m 0", "ordinal": n + 1, "content": text, "reason": reason}
+        for n, text in enumerate(texts)
+        if n
+    ]
+    rows["memories"][0]["current_version_id"] = f"w {len(texts) - 1}"
+    return rows
+
+
+OLD, MARKED = "The payment provider is Stripe.", "The payment provider is Stripe (later: “We switched to Mollie”)."
+
+
+@pytest.mark.parametrize("mode", ["bm25", "hybrid", "exact"])
+@pytest.mark.parametrize("query", ["payment provider", "the payment provider is stripe"])
+def test_a_memory_with_a_newer_text_is_shown_for_its_passage(store: Store, mode: str, query: str):
+    """The passage matches better, as it is shorter: its memory has its score and place."""
+    rows = reworded(OLD, OLD, MARKED)
+    rows["documents"].append({"id": "other"})
+    rows["chunks"].append({"id": "other", "document_id": "other", "content": "A provider of payment advice came by."})
+    rows["chunk_vectors"] = [{"id": "passage", "vector": unit(1, 0, 0.1)}, {"id": "other", "vector": unit(1, 0, 0.3)}]
+    rows["memory_vectors"] = [{"id": "m 0", "vector": unit(1, 0, 0.6)}]
+    remember(store, "acme", **rows)
+    (alone,) = asked(store, query, Axes(), mode=mode, k=1, corpus="durable", scope={"path_glob": "documents/*"}).results
+    first = asked(store, query, Axes(), mode=mode).results[0]
+    assert (alone.id, first.id, first.snippet) == (uid("passage"), uid("m 0"), MARKED)
+    assert [o.id for o in first.also_in] == [uid("passage")]
+    assert first.score >= alone.score
+
+
+@pytest.mark.parametrize(
+    ("passage", "texts", "shown"),
+    [
+        (OLD, (OLD, "We charge our customers with Mollie."), "m 0"),  # the new text does not match the query
+        (
+            "In fine weather came Stripe.",
+            ("Stripe came.", "Stripe came (later: “He left on Monday”)."),
+            "passage",
+        ),  # states more
+        (
+            LONG + " " + OLD,
+            (LONG + " " + OLD, "Stripe is used."),
+            "passage",
+        ),  # a summary leaves out what may be asked for
+    ],
+)
+def test_a_passage_is_replaced_by_a_newer_text_of_what_it_states(
+    store: Store, passage: str, texts: tuple[str, ...], shown: str
+):
+    remember(store, "acme", **reworded(passage, *texts))
+    query = "stripe weather"
+    (first, *_) = asked(store, query, mode="bm25").results
+    assert first.id == uid(shown)
+    assert asked(store, query, mode="bm25", scope={"path_glob": "documents/*"}).results[0].id == uid("passage")
+    assert asked(store, query, mode="bm25", as_of=ago(-1)).results[0].id == uid(shown)
+
+
+def test_a_passage_is_shown_for_a_text_that_an_import_corrected(store: Store):
+    remember(store, "acme", **reworded(OLD, OLD, MARKED, reason="import"))
+    assert asked(store, "payment provider", mode="bm25").results[0].id == uid("passage")
+
+
+@pytest.mark.parametrize(("passage", "gone"), [("Thanks, that's great!", True), ("Thanks, the tea is great!", False)])
+@pytest.mark.parametrize("mode", ["bm25", "exact"])
+def test_small_talk_is_not_found_once_its_memory_is_archived(store: Store, passage: str, gone: bool, mode: str):
+    """A passage of any other archived memory stays: it may be the only row that states it."""
+    rows = made_of(passage, passage)
+    rows["memories"][0] |= {"recorded_at": ago(9), "state": "archived"}
+    rows["chunks"][0]["recorded_at"] = ago(9)
+    remember(store, "acme", **rows)
+
+    def told(**fields: object) -> bool:
+        results = asked(store, "great", mode=mode, **fields).results
+        return uid("passage") in {id_ for r in results for id_ in (r.id, *(other.id for other in r.also_in))}
+
+    assert told() is not gone
+    assert told(include_retired=True)
+    assert told(as_of=ago(5))
+    ask(store, "UPDATE memory.memories SET state = 'active'")
+    assert told()
+
+
 def test_a_model_that_fails_leaves_words_and_a_warning(store: Store):
     corpus(store, file("page", "a.md", "tea"))
     response = asked(store, "tea", Broken())

@@ -57,6 +57,25 @@ def test_a_secret_is_no_name(said: str) -> None:
     assert not any(said[secret.start : secret.end][:12].casefold() in name.casefold() for _, name in read.found)
 
 
+def test_a_secret_of_another_text_is_no_name(store, embedder, jsonl):
+    """In one import, in any order of the batch: the text that only says that it has changed would give it an entity."""
+    value = f"Marmalade-Tiger-{88}"
+    texts = [
+        f"The wifi password isn't {value} any more.",
+        f"My wifi password is {value}, just so you remember it.",
+        "We saw Zorblax again.",
+    ]
+    rows = [
+        {"namespace": "demo", "created_at": f"2026-03-01T09:0{n}:00Z", "role": "user", "content": text}
+        for n, text in enumerate(texts)
+    ]
+    assert any(value.casefold() in name for _, name in read_names(texts[0]).found)
+    with store.connect("owner") as connection:
+        import_messages(connection, jsonl(*rows, name="some.jsonl"), embedder=embedder)
+        names = [str(row[0]) for row in connection.execute("SELECT name FROM memory.entities").fetchall()]
+    assert names == ["Zorblax"]
+
+
 def test_a_name_without_a_type_is_the_one_that_has_one(store, embedder, jsonl):
     """In one import, in a later one, and the other way round; two that differ in their types stay two."""
 

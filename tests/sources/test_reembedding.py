@@ -226,6 +226,7 @@ def test_doctor_suggests_the_multilingual_model_when_many_texts_are_not_english(
     assert not found.problem
     assert "In mixed, 2 of 10 texts are in other languages than English (German 1, French 1)" in found.finding
     assert f"`slowwave namespace reembed mixed --model {STATIC_MODEL}`" in found.remedy
+    assert "Apply or reject a plan with pending items first" in found.remedy
     embedder.model = STATIC_MODEL
     with store.connect("owner") as connection:
         reembed_namespace(connection, "mixed", embedder)

@@ -68,6 +68,7 @@ LATER: Final = [
     "0004_snapshot_digests",
     "0005_namespace_indexes",
     "0006_processes_of_runs",
+    "0007_cited_passages",
 ]
 
 

@@ -398,13 +398,15 @@ OPERATIONS: Final[tuple[Operation[Any], ...]] = (
 
         A redacted memory gets a version without that passage; the setting `operations.redact_or_quarantine.policy` chooses. Only a format
         with a checksum, a credential with its issuer's prefix or hidden characters decide alone; other items are questions. Items name
-        rules and positions, and quote nothing. Pinned memories are only reported; those whose attribute `screening` is `cleared` are left
-        alone.
+        rules and positions, and quote no secret. Pinned memories are only reported; those whose attribute `screening` is `cleared` are left
+        alone. A text that repeats the secret of another memory is a question too, and so is an entity whose name, aliases or description
+        hold one.
         """,
-        reads=("memories", "memory_versions", "memory_vectors"),
+        reads=("memories", "memory_versions", "memory_vectors", "entities", "entity_aliases"),
         after=FIRST,
         permits=(
             Permit("set_state", {"memories"}, "medium", only={"state"}, retires=1),
+            Permit("set_state", {"entities"}, "high", only={"state"}, retires=1),
             Permit("new_version", {"memories"}, "medium", beside=OF_MEMORIES),
         ),
         options=RedactOrQuarantineOptions,

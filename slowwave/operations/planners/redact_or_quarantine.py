@@ -10,10 +10,13 @@ The planner proposes one item for each active memory with a secret, an instructi
 
 An item is decided only on evidence that proves itself: a format with a checksum, a prefix that one issuer uses, hidden characters.
 Everything else may be code, a quotation or a rule that an agent wrote for itself, and is a question. Stray marks, look-alike words and
-instructions that a text only mentions are left alone; so are memories that a person cleared. A word that is a part of the secret of
-another memory, or of one that was quarantined, is a secret as well. Pinned memories are reported. Items name rules and positions and
-quote nothing. It follows nexo's secret guard (3.6), which blocked a whole batch for one secret: here each memory has its own item. Cost:
+instructions that a text only mentions are left alone; so are memories that a person cleared. A value that is the secret of another memory,
+or of one that was quarantined, or a part of it, is a secret as well. Pinned rows are reported. Items name rules and positions and quote no
+secret. It follows nexo's secret guard (3.6), which blocked a whole batch for one secret: here each memory has its own item. Cost:
 linear in the texts.
+
+An entity with a secret in its name, aliases or description is a question as well: an import may have taken the name from a text that did
+not show that it is a secret.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from slowwave.changes.cells import Value
 from slowwave.changes.mutation import REDACTION, Mutation
@@ -31,30 +35,43 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import RedactOrQuarantineOptions
 from slowwave.plans.items import Decision, Item, decides_alone
 from slowwave.plans.report import Finding, Report
+from slowwave.search.rows import searched_table
 from slowwave.snapshots.memories import active_memories, quarantined_texts
 from slowwave.snapshots.rows import is_cleared
+from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
+from slowwave.text.findings import SHARED
 from slowwave.text.findings import Detection as Found
+from slowwave.text.tokens import counted
 
 OPERATION: Final = "redact_or_quarantine"
 _NAMED: Final = 20
-_GUARDED: Final = ("current_version_id", "attributes", "pinned")
+_SHOWN: Final = 4_000  # characters
+_GUARDED: Final = {"memories": ("current_version_id", "attributes", "pinned"), "entities": ("pinned",)}
+"""Columns that must not change before apply. The name of an entity is none, because the plan would hold the secret."""
+
 _KEPT: Final = "The original stays in the version history, and its source chunks as they are: no search tells one that says no more."
 _ASKED_SECRET: Final = "It looks like a secret, but no checksum proves it: it may be a sample, code or a quotation."  # noqa: S105 - no password
+_ASKED_KNOWN: Final = "It repeats what looks like a secret in another text of this namespace."
 _ASKED_ORDER: Final = (
     "It reads like an order to a model, but words alone do not prove it: it may be a quotation, an example or a rule."
 )
 
 
 class _Held(NamedTuple):
-    """Memory with relevant findings and the decision; ``text`` is its next version, empty if it is to leave recall."""
+    """Memory or entity with relevant findings and the decision; ``text`` is its next version, empty if it is to leave recall.
+
+    ``redacted`` is the text without its secrets, if only other texts show that they are secrets.
+    """
 
     id: str
     length: int
     found: tuple[Found, ...]
     decision: Decision
     chunks: int
+    redacted: str
     text: str = ""
+    table: str = "memories"
 
 
 def redact_or_quarantine(inputs: Inputs) -> Proposal:
@@ -62,7 +79,7 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
     snapshot, settings = inputs.snapshot, inputs.settings
     memories = active_memories(snapshot)
     numbers: dict[str, int] = {"active memories": len(memories)}
-    held, pinned = _held(memories, quarantined_texts(snapshot), settings, numbers)
+    held, pinned = _held(memories, _entities(snapshot), quarantined_texts(snapshot), settings, numbers)
     options = settings.options("redact_or_quarantine", RedactOrQuarantineOptions)
     waiting = held if options.policy == "warn" else []
     acted = [] if options.policy == "warn" else held
@@ -82,11 +99,13 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
         numbers[f"{decision} items"] = sum(h.decision == decision for h in acted)
     numbers["pinned memories with findings"] = len(pinned)
     numbers["items"] = len(items)
+    entities = sum(h.table == "entities" for h in held)
     return Proposal(
         items,
         Report(
             OPERATION,
-            f"{len(held):,} of {len(memories):,} active memories hold a secret, an order to a model or hidden text"
+            f"{len(held) - entities:,} of {len(memories):,} active memories hold a secret, an order to a model or hidden text"
+            + (f", and {counted(entities, 'entity', 'entities')} a secret" if entities else "")
             + (
                 f"; {len(items) - numbers['review items']:,} would be redacted or quarantined, {numbers['review items']:,} are asked about."
                 if items or not waiting
@@ -101,19 +120,42 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
     )
 
 
-def _held(
-    memories: pa.Table, quarantined: pa.ChunkedArray, settings: Settings, numbers: dict[str, int]
-) -> tuple[list[_Held], list[_Held]]:
-    """Return the memories to act on and the pinned ones, by id; ``numbers`` receives the counts of those left out.
+def _entities(snapshot: Snapshot) -> pa.Table:
+    """Return the active entities: id, text (name, description and aliases, one per line) and pinned."""
+    rows = searched_table(snapshot, "entities", ("id", "name", "description", "pinned"))
+    known = snapshot.table("entity_aliases").group_by("entity_id", use_threads=False).aggregate([("alias", "list")])
+    aliases = pc.binary_join(known["alias_list"], "\n").take(
+        pc.index_in(rows["id"], value_set=known["entity_id"].combine_chunks())
+    )
+    text = pc.binary_join_element_wise(
+        rows["name"], rows["description"], aliases, "\n", null_handling="replace", null_replacement=""
+    )
+    return pa.table({"id": rows["id"], "text": text.cast(pa.large_string()), "pinned": rows["pinned"]})
 
-    A memory with a part of a secret of another one, or of the texts of ``quarantined`` memories, is one to act on.
+
+def _held(
+    memories: pa.Table, entities: pa.Table, quarantined: pa.ChunkedArray, settings: Settings, numbers: dict[str, int]
+) -> tuple[list[_Held], list[_Held]]:
+    """Return the rows to act on and the pinned ones, memories by id before entities; ``numbers`` receives the counts of those left out.
+
+    A row with a secret of another one, or of the texts of ``quarantined`` memories, or a part of it, is one to act on. An entity is one
+    only for a secret.
     """
-    from slowwave.text.screening import counting, screen_together  # its rules take a while to load
+    from slowwave.text.screening import counting, redact, screen_together  # its rules take a while to load
 
     held: list[_Held] = []
     pinned: list[_Held] = []
     counts = dict.fromkeys(("cleared by a person", "stray marks, look-alikes or mentions only"), 0)
-    for place, found in screen_together(memories["text"], quarantined):
+    texts = pa.chunked_array([*memories["text"].chunks, *entities["text"].chunks], pa.large_string())
+    for place, found in screen_together(texts, quarantined):
+        shown = redact(texts[place].as_py(), found).strip() if any(f.rule in SHARED for f in found) else ""
+        if place >= len(memories):
+            row = entities.slice(place - len(memories), 1).to_pylist()[0]
+            secrets = tuple(f for f in counting(found) if f.kind == "secret")
+            if secrets:
+                one = _Held(row["id"], len(row["text"]), secrets, Decision.REVIEW, 0, shown, table="entities")
+                (pinned if row["pinned"] else held).append(one)
+            continue
         row = memories.slice(place, 1).to_pylist()[0]
         id_, text, cell, n = row["id"], row["text"], row["attributes"], len(row["source_chunk_ids"] or ())
         counts_for = counting(found)
@@ -122,9 +164,9 @@ def _held(
         elif is_cleared(cell):
             counts["cleared by a person"] += 1
         elif row["pinned"]:
-            pinned.append(_Held(id_, len(text), counts_for, Decision.REVIEW, n))
+            pinned.append(_Held(id_, len(text), counts_for, Decision.REVIEW, n, shown))
         else:
-            held.append(_decided(_Held(id_, len(text), counts_for, Decision.REVIEW, n), text, found, settings))
+            held.append(_decided(_Held(id_, len(text), counts_for, Decision.REVIEW, n, shown), text, found, settings))
     numbers |= counts
     return held, pinned
 
@@ -146,12 +188,15 @@ def _decided(held: _Held, text: str, found: Sequence[Found], settings: Settings)
 
 
 def _quarantines(inputs: Inputs, held: Sequence[_Held]) -> dict[str, Mutation]:
-    """Return for each memory the mutation that takes it out of recall, provided that its text, clearance and pin are unchanged."""
+    """Return for each row the mutation that takes it out of recall, provided that its text, clearance and pin are unchanged."""
     if not held:
         return {}
-    values: dict[str, dict[str, Value]] = {h.id: {"state": "quarantined"} for h in held}
-    mutations = set_columns(inputs.snapshot, "set_state", "memories", values, _GUARDED)
-    return {m.rows[0].id: m for m in mutations}
+    found: dict[str, Mutation] = {}
+    for table, guarded in _GUARDED.items():
+        values: dict[str, dict[str, Value]] = {h.id: {"state": "quarantined"} for h in held if h.table == table}
+        mutations = set_columns(inputs.snapshot, "set_state", table, values, guarded) if values else []
+        found |= {m.rows[0].id: m for m in mutations}
+    return found
 
 
 def _redactions(inputs: Inputs, held: Sequence[_Held]) -> dict[str, Mutation]:
@@ -170,6 +215,8 @@ def _redactions(inputs: Inputs, held: Sequence[_Held]) -> dict[str, Mutation]:
 
 def _evidence(held: _Held, policy: str) -> dict[str, object]:
     asked = _ASKED_SECRET if any(f.kind == "secret" for f in held.found) else _ASKED_ORDER
+    if all(f.rule in SHARED for f in held.found):
+        asked = _ASKED_KNOWN
     return {
         "policy": policy,
         "rules": sorted({f"{f.kind} ({f.rule})" for f in held.found}),
@@ -179,6 +226,7 @@ def _evidence(held: _Held, policy: str) -> dict[str, object]:
         "source_chunks": held.chunks,
         **({"reason": asked} if held.decision == Decision.REVIEW and policy != "block" else {}),
         **({"kept": _KEPT} if held.text else {}),
+        **({"redacted": held.redacted[:_SHOWN]} if held.redacted else {}),
     }
 
 
@@ -186,5 +234,5 @@ def _findings_of(held: Sequence[_Held], why: str) -> list[Finding]:
     """Return one finding for all memories, because the audit names each of them."""
     if not held:
         return []
-    message = f"{len(held):,} memories with findings are {why}; the safety scan names them."
+    message = f"{len(held):,} memories and entities with findings are {why}; the safety scan names them."
     return [Finding(message, rows=tuple(h.id for h in held[:_NAMED]), severity="warning")]

@@ -313,7 +313,7 @@ def card(store: Store, plan: StoredPlan, item: StoredItem) -> Card:
 
 def screened_text(connection: Connection, plan: StoredPlan, item: StoredItem) -> str:
     """Return the redacted text, cut by ``excerpt``, of the memory that a pending item would keep from searches; empty for other items."""
-    if item.status != "pending" or not state_change(item.item.mutation):
+    if item.status != "pending" or not state_change(item.item):
         return ""
     (row,) = item.item.mutation.rows
     own = connection.execute(_HIDDEN, (row.id,)).fetchone()
@@ -321,7 +321,7 @@ def screened_text(connection: Connection, plan: StoredPlan, item: StoredItem) ->
     if not own:
         with suppress(SlowwaveError):  # the connected store cannot be read now
             text = texts_of(connection, plan.header.namespace_id, {row.id}).get(row.id, "")
-    return excerpt(str(quotable(text)), item.item.evidence)
+    return excerpt(str(quotable(item.item.evidence.get("redacted", text))), item.item.evidence)
 
 
 def excerpt(text: str, evidence: Mapping[str, object]) -> str:

@@ -376,7 +376,8 @@ def title_from(item: Item, names: Mapping[str, str] | None = None, status: str =
     if line := _names_line(item):
         return line
     mutation, rows = item.mutation, _rows(item)
-    if names and (called := [names[row.id] for row in rows if row.id in names]):
+    known = {**(names or {}), **seen_words(item)}
+    if called := [known[row.id] for row in rows if row.id in known]:
         return ", ".join(called)
     return f"{mutation.table} {', '.join(row.external_id or row.id[:8] for row in rows)}"
 

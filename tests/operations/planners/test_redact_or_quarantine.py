@@ -16,6 +16,7 @@ from slowwave.changes.simulate import simulate
 from slowwave.night.proof import not_rejected
 from slowwave.operations import PLANNERS, Inputs, Proposal
 from slowwave.plans.items import Item
+from slowwave.plans.show import called
 from slowwave.snapshots.snapshot import SNAPSHOT_TABLES, Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.screening import screen
@@ -279,6 +280,64 @@ def test_part_of_a_secret_of_another_memory_is_asked_about(state: str) -> None:
     assert found.keys() == {"part", *(["whole"] if state == "active" else [])}
     assert found["part"].is_question
     assert TOKEN[4:16] not in json.dumps(found["part"].to_json())
+
+
+SAID = f"Coffee-and-{'Cake'}{99}"
+
+
+@pytest.mark.parametrize("policy", ["quarantine", "redact"])
+@pytest.mark.parametrize("state", ["active", "quarantined"])
+def test_a_text_that_repeats_a_secret_is_asked_about(state: str, policy: str) -> None:
+    """Only the other memory shows that the value is a secret; a longer word and another one are left alone."""
+    told = {
+        "whole": f"My wifi password is {SAID}, please remember it.",
+        "ended": f"The wifi password isn't {SAID} any more.",
+        "changed": f"It was changed from {SAID} to something longer.",
+        "longer": f"The recipe is called {SAID}x.",
+        "other": "Coffee and cake at five.",
+    }
+    snapshot = world(told, policy, whole={"state": state})
+    found = {str(i.mutation.rows[0].external_id): i for i in propose(snapshot).items}
+    assert found.keys() == {"ended", "changed", *(["whole"] if state == "active" else [])}
+    assert all(i.is_question and SAID not in json.dumps(i.to_json()) for i in found.values())
+    assert found["ended"].evidence["redacted"] == "The wifi password isn't [redacted: known secret] any more."
+    assert called(found["ended"], {uid("ended"): told["ended"]}) == found["ended"].evidence["redacted"]
+    assert SAID not in str(texts(simulate(snapshot, found.values()))["ended"][policy == "redact"])
+
+
+def test_short_values_and_numbers_are_no_secret_elsewhere() -> None:
+    told = {
+        "code": "The door code is 48213377.",
+        "pin": "My PIN is 4711.",
+        "other": "4711 of 48213377 tickets are sold.",
+    }
+    assert "other" not in decisions(propose(world(told)))
+
+
+@pytest.mark.parametrize("held", ["name", "alias", "description"])
+@pytest.mark.parametrize("pinned", [False, True])
+def test_an_entity_that_holds_a_secret_of_a_memory_is_asked_about(held: str, pinned: bool) -> None:
+    entity: Row = {
+        "id": uid("e"),
+        "name": SAID if held == "name" else "Router",
+        "entity_type": "unknown",
+        "pinned": pinned,
+    }
+    entity |= {"description": f"opens with {SAID}"} if held == "description" else {}
+    snapshot = make_snapshot(
+        entities=[entity, {"id": uid("f"), "name": "Mara Lind", "entity_type": "person"}],
+        entity_aliases=[{"id": uid("a"), "entity_id": uid("e"), "alias": SAID}] if held == "alias" else [],
+        memories=[{"id": uid("m"), "kind": "episodic", "current_version_id": uid("v"), "state": "quarantined"}],
+        memory_versions=[{"id": uid("v"), "memory_id": uid("m"), "content": f"My wifi password is {SAID}."}],
+    )
+    items = propose(snapshot).items
+    assert [(i.mutation.table, i.mutation.rows[0].id, i.decision) for i in items] == (
+        [] if pinned else [("entities", uid("e"), "review")]
+    )
+    assert SAID not in json.dumps([i.to_json() for i in items])
+    after = simulate(snapshot, items).table("entities")
+    states = dict(zip(after["id"].to_pylist(), after["state"].to_pylist(), strict=True))
+    assert states == {uid("e"): "active" if pinned else "quarantined", uid("f"): "active"}
 
 
 def test_redaction_leaves_no_part_of_a_secret() -> None:

@@ -9,6 +9,11 @@ from slowwave.plans.review.card import item_diffs
 from slowwave.store.connect import Store
 from tests.surfaces.review_page.planted import plant
 
+ARCHIVED = (
+    "No search returns the memory any more (state active → archived). "
+    "It stays stored, and so does a passage that it cites, which searches still return."
+)
+
 
 @pytest.mark.slow
 def test_item_diffs_of_a_plan_name_each_item_and_its_changes(store: Store) -> None:
@@ -22,7 +27,7 @@ def test_item_diffs_of_a_plan_name_each_item_and_its_changes(store: Store) -> No
     merge, archive = by_operation["dedupe_entities"], by_operation["archive_stale"]
     assert (archive.title, archive.lines) == (
         "The tide table of week 0 hangs by the door.",
-        ("No search returns it any more (state active → archived). It stays stored.",),
+        (ARCHIVED,),
     )
     assert (archive.heading, merge.heading) == ("May this change?", "Same thing?")
     assert "is merged into" in merge.title

@@ -96,7 +96,7 @@ def test_an_item_of_another_operation_shows_what_it_changes(store: Store, run: R
     world, items = planned(store)
     code, out, _ = run("why", world.slug, items[1].id)
     assert code == 0
-    assert "No search returns it any more (state active → archived). It stays stored." in out
+    assert "No search returns the memory any more (state active → archived). It stays stored" in out
     assert "archived" in out
 
 
