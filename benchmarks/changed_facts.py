@@ -30,6 +30,7 @@ MORE_PAIRS: Final = PAIRS.with_name("changed_facts_2.toml")
 PLAIN_PAIRS: Final = PAIRS.with_name("changed_facts_3.toml")
 MIXED_PAIRS: Final = PAIRS.with_name("changed_facts_4.toml")
 TASKS: Final = PAIRS.with_name("changed_facts_5.toml")
+WITHDRAWN: Final = PAIRS.with_name("changed_facts_6.toml")
 
 
 def read(path: Path = PAIRS) -> list[dict[str, str | bool]]:
@@ -66,6 +67,10 @@ def quality() -> list[Part]:
         "Plain notes; none was looked at before it was counted.": (read(PLAIN_PAIRS), 1),
         "Turns, news, corrections and verbs; none was looked at before it was counted.": (read(MIXED_PAIRS), 1),
         "Tasks, and statements that close them or look like it. Half of them were looked at.": (read(TASKS), 2),
+        "Withdrawals, reassignments and reopenings, or what looks like them. Half of them were looked at.": (
+            read(WITHDRAWN),
+            2,
+        ),
     }
     return [_counted(pairs, says, halves) for says, (pairs, halves) in sets.items()]
 

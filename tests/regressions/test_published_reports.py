@@ -83,6 +83,10 @@ CASES: Final = {
         ("Tove is assigned to the harbour survey.", "Tove has been reassigned to the quarry survey."),
         {0: "conflict", 1: "conflict"},
     ),
+    "a withdrawn decision": Case(
+        ("We pinned the solver to 5.4 for the annealing job.", "The pin was taken back; 6.1 handles it."),
+        {0: "conflict", 1: "conflict"},
+    ),
     "another employer": Case(
         ("Noor works for Petrel Logistics.", "Noor started at Heron Freight last week."), {0: "conflict", 1: "conflict"}
     ),

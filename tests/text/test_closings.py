@@ -1,10 +1,18 @@
-"""Open items, and the clauses that close them."""
+"""Open items, the clauses that close them, and withdrawals of other statements."""
 
 from __future__ import annotations
 
 import pytest
 
-from slowwave.text.closings import closing_share, may_have_open_items, read_closings, read_open_items
+from slowwave.text.closings import (
+    MAY_WITHDRAW,
+    closing_share,
+    may_have_open_items,
+    read_closings,
+    read_open_items,
+    read_withdrawals,
+    withdrawn_sentence,
+)
 
 CLOSED = [
     ("TODO: renew the TLS certificate of the shop", "The TLS certificate of the shop was renewed on Tuesday"),
@@ -65,6 +73,45 @@ NONE = [
     "Paint is expensive.",
     "It will rain in the valley.",
 ]
+WITHDRAWN = [
+    ("We pinned the solver to 5.4 for the annealing job.", "The pin was taken back; 6.1 handles it."),
+    ("Deployments are frozen until Monday.", "We lifted the freeze on deployments on Tuesday."),
+    ("Visitors must carry lamps in the east wing.", "The lamp requirement in the east wing was rescinded."),
+    ("The lease of the barn was extended.", "The extension of the barn's lease has been withdrawn."),
+    ("The permit was renewed.", "The renewal of the permit was rolled back."),
+    ("We upgraded the firmware of the crane.", "We had to undo the upgrade of the crane's firmware."),
+    ("Notice: crane 4 is out of order.", "The notice about crane 4 no longer applies."),
+    ("The fair is on Friday.", "Friday's fair was called off."),
+    ("Crate 712 is closed.", "Crate 712 has been reopened."),
+    ("The survey was cancelled.", "They reopened the survey."),
+    ("The museum is closed.", "The museum reopened under a new roof."),
+    ("The beta test ends in June.", "The beta-test was cancelled."),
+    ("The lease is cheap.", "Ana cancelled the lease after the storm."),
+    ("Jon has the depot.", "Jon handed over the depot to Rosa."),
+    ("Igor owns the boiler room.", "Rosa took over the boiler room from Igor."),
+    ("TODO (Igor): write the rota.", "The rota has been reassigned to Rosa."),
+    ("Jon is on call for the crane depot.", "Jon handed the crane depot over to Rosa."),
+]
+HOLDS = [
+    ("We pinned the solver to 5.4.", "The pin of the renderer was taken back."),  # another object
+    ("The freeze on deployments is new.", "We lifted the freeze on hiring."),
+    ("Notice: crane 4 is out of order.", "The notice about crane 5 no longer applies."),  # another number
+    ("The fair is on Friday.", "Monday's fair was called off."),  # another day
+    ("The freeze is new.", "The freeze will be lifted."),  # a plan
+    ("The freeze is new.", "The freeze was never lifted."),
+    ("The freeze is new.", "The freeze was partly lifted."),
+    ("The freeze will be lifted on Monday.", "The freeze was lifted."),  # the plan of it
+    ("There is no freeze.", "The freeze was lifted."),
+    ("We shipped the lamps before the freeze.", "The freeze was lifted."),  # mentioned only
+    ("The boat is red.", "The boat was lifted out of the water."),  # moved in space
+    ("Arguments are sorted by name.", "The sort works with reversed arguments."),  # no deed
+    ("I booked a flight to Oslo.", "Her flight to Oslo was cancelled."),  # another person
+    ("The museum is large.", "The museum reopened."),  # it was not closed
+    ("Jon wrote the rota.", "The rota was reassigned to Rosa."),  # a deed, not a holder
+    ("The rota is written by Rosa.", "The rota was reassigned to Rosa."),  # the same holder
+    ("Igor owns the rota.", "Rosa took over the rota from Jon."),  # another holder
+    ("Igor owns the rota.", "The rota was transferred to paper."),
+]
 
 
 def share(task: str, later: str) -> float:
@@ -81,6 +128,25 @@ def test_a_later_clause_closes_a_task(task: str, later: str) -> None:
 def test_another_object_number_action_person_doubt_habit_or_open_end_closes_nothing(task: str, later: str) -> None:
     assert read_open_items(task)
     assert not share(task, later)
+
+
+def withdrawn(earlier: str, later: str) -> list[str]:
+    assert MAY_WITHDRAW.search(later)
+    return [sentence for one in read_withdrawals(later) if (sentence := withdrawn_sentence(earlier, one))]
+
+
+@pytest.mark.parametrize(("earlier", "later"), WITHDRAWN)
+def test_a_later_clause_withdraws_reopens_or_reassigns(earlier: str, later: str) -> None:
+    assert withdrawn(f"The mill is old. {earlier}", later) == [earlier]
+
+
+@pytest.mark.parametrize(("earlier", "later"), HOLDS)
+def test_another_object_number_day_holder_plan_denial_or_movement_withdraws_nothing(earlier: str, later: str) -> None:
+    assert not withdrawn(earlier, later)
+
+
+def test_words_of_two_letters_are_read_for_withdrawals() -> None:
+    assert not withdrawn("AL and UK are codes.", "The al was cancelled by UK-al.")
 
 
 @pytest.mark.parametrize("text", NONE)

@@ -1,4 +1,4 @@
-"""Questions whether a task is done: of one scope, by any author, once for each task, and never decided alone."""
+"""Questions whether a task is done or a statement was withdrawn: of one scope, by any author, once for each, and never decided alone."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.operations.conflicts.test_frames import memory, world
 from tests.snapshots import TAKEN_AT, make_inputs, uid
 
 TASK, DONE = "TODO: renew the certificate of the shop.", "The certificate of the shop was renewed on Tuesday."
+PIN, BACK = "We pinned the solver to 5.4 for the annealing job.", "The pin was taken back; 6.1 handles it."
 BESIDE = f"{TASK[6:]} The shop sells bread and butter."
 
 
@@ -117,3 +118,45 @@ def test_a_task_in_a_longer_memory_gets_a_note_instead() -> None:
     (ended,) = ended_statements(snapshot)
     assert (ended.holds, ended.pattern, ended.said) == (True, "closing", DONE)
     assert closing_conflicts(snapshot, Tally(), longer=True)
+
+
+@pytest.mark.parametrize("policy", ["evidence_weighted", "keep_newest", "source_precedence"])
+def test_a_withdrawn_decision_is_asked_about_whatever_the_policy(policy: str) -> None:
+    """The question is which of both is right, not whether a task is done."""
+    snapshot = world(memory(PIN, importance=0.1), memory(BACK, 3, author="Otto", importance=0.1))
+    (conflict,) = conflicts_of_memories(snapshot, Settings(), Tally())
+    assert (conflict.reason, conflict.doubtful, conflict.pattern) == ("polarity", True, "memories: closing")
+    chosen = Settings(operations={"resolve_conflicts": {"policy": policy, "low_importance": 0.3}})
+    (item,) = resolve_conflicts(replace(make_inputs(snapshot), settings=chosen)).items
+    assert item.decision == Decision.REVIEW
+    assert "task" not in question(item).sentence
+
+
+def test_a_reassigned_task_has_another_holder_and_is_not_done() -> None:
+    (conflict,) = found(memory("TODO (Igor): write the rota."), memory("The rota has been reassigned to Rosa.", 3))
+    assert conflict.reason == "object"
+
+
+def test_a_cancelled_task_is_asked_about_once_as_done() -> None:
+    (conflict,) = found(memory("TODO: inspect the crane."), memory("The inspection of the crane was cancelled.", 3))
+    assert conflict.reason == "done"
+
+
+@pytest.mark.parametrize("later", [memory(BACK, -3), memory(BACK, 3, scope="another"), memory(BACK, 3, kind="summary")])
+def test_an_earlier_statement_another_scope_and_a_summary_withdraw_nothing(later: dict[str, object]) -> None:
+    assert not found(memory(PIN), later)
+
+
+def test_a_withdrawal_that_fits_many_statements_is_about_none() -> None:
+    """With several, the latest is meant."""
+    freezes = [memory(f"The freeze of line {n} is strict.", n) for n in range(4)]
+    (conflict,) = found(*freezes[:3], memory("The freeze was lifted.", 9))
+    assert {conflict.a, conflict.b} == {uid("m2"), uid("m3")}
+    assert not found(*freezes, memory("The freeze was lifted.", 9))
+    mention = memory("We shipped the lamps before the freeze.", 5)
+    assert not found(*freezes[:3], mention, memory("The freeze was lifted.", 9))
+
+
+def test_a_statement_is_asked_about_with_the_last_of_several_withdrawals() -> None:
+    (conflict,) = found(memory(PIN), memory(BACK, 3), memory("We took the pin back.", 5))
+    assert {conflict.a, conflict.b} == {uid("m0"), uid("m2")}
