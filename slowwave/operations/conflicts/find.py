@@ -101,18 +101,19 @@ def conflicts_of_memories(
 ) -> list[Conflict]:
     """Find the conflicts between memories by every rule, the surest first.
 
-    A pair may be in several conflicts. A task that is done comes first, because no policy decides it. With ``longer``, also those in which
-    a longer memory would lose a sentence.
+    A pair may be in several conflicts. A task that is done comes first, because no policy decides it, and a statement that is withdrawn
+    last. With ``longer``, also those in which a longer memory would lose a sentence.
     """
-    stated = value_conflicts(snapshot, tally, longer=longer)
+    stated, closed = value_conflicts(snapshot, tally, longer=longer), closing_conflicts(snapshot, tally, longer=longer)
     return [
-        *closing_conflicts(snapshot, tally, longer=longer),
+        *(c for c in closed if c.reason == "done"),
         *(c for c in stated if not c.doubtful),
         *ending_conflicts(snapshot, tally),
         *memory_conflicts(snapshot, settings, tally),
         *figure_conflicts(snapshot, tally),
         *stated,
         *opposed_conflicts(snapshot, tally, longer=longer),
+        *(c for c in closed if c.reason != "done"),
     ]
 
 
