@@ -27,12 +27,14 @@ class RememberedTexts:
     """Results for the texts that a night has read.
 
     ``findings`` maps the ``text_key`` of a screened text to its findings, and ``clean`` holds the ``text_key`` of each text that can be
-    quoted as it is. Neither holds the text. ``keys`` maps the texts of short columns to their keys (``slowwave.text.keys``).
+    quoted as it is. ``languages`` maps the ``text_key`` of a text to its language (``slowwave.text.languages``). None of them holds the
+    text. ``keys`` maps the texts of short columns to their keys (``slowwave.text.keys``).
     """
 
     findings: dict[bytes, Findings] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     clean: set[bytes] = field(default_factory=set)
+    languages: dict[bytes, str] = field(default_factory=dict)
 
     def note_clean(self, text: str) -> None:
         """Remember that a text can be quoted as it is."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -185,15 +185,20 @@ def sharing(clauses: Sequence[frozenset[str]], scopes: Sequence[str]) -> Iterato
 
     The first word of a clause with "^" before it counts beside the rarest.
     """
-    counts = Counter(word for clause in clauses for word in clause)
-    having: dict[tuple[str, str, str], list[int]] = {}
+    counts = Counter(chain.from_iterable(clauses))
+    common = sorted((word[0] == "^", n, word) for word, n in counts.items() if n > 1)
+    place = {word: n for n, (_, _, word) in enumerate(common)}  # the rarest words first, then first words
+    firsts = next((n for n, (first, *_) in enumerate(common) if first), len(common))
+    figure = [word[0].isdigit() for _, _, word in common]
+    having: defaultdict[str, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for k, (clause, scope) in enumerate(zip(clauses, scopes, strict=True)):
-        shared = sorted((word[0] == "^", counts[word], word) for word in clause if counts[word] > 1)
-        shared = [word for n, (first, _, word) in enumerate(shared) if first or n < _RAREST]
+        shared = sorted(place[word] for word in clause if word in place)
+        shared = [at for n, at in enumerate(shared) if n < _RAREST or at >= firsts]
+        own = having[scope]
         for one, other in combinations(shared, 2):
-            if not (one[0].isdigit() and other[0].isdigit()):  # two figures name no subject
-                having.setdefault((scope, *((one, other) if one < other else (other, one))), []).append(k)
-    yield from (found for found in having.values() if 1 < len(found) <= _COMMON)
+            if not (figure[one] and figure[other]):  # two figures name no subject
+                own[one * len(common) + other].append(k)
+    yield from (found for own in having.values() for found in own.values() if 1 < len(found) <= _COMMON)
 
 
 def _with_equal_words(

@@ -140,6 +140,7 @@ _CORRECTION: Final = re.compile(
 """Matches every text with a correction."""
 
 _SPEAKER: Final = frozenset(("i", "i'm", "i’m", "i've", "i’ve", "my", "we", "our", "user", "user's", "user’s"))
+_OF_SPEAKER: Final = ("i",)
 
 
 def _comparable(rows: StatementRows) -> Ints:
@@ -148,16 +149,19 @@ def _comparable(rows: StatementRows) -> Ints:
     clauses: list[frozenset[str]] = []
     scopes: list[str] = []
     every = np.arange(len(rows))
-    stems: dict[str, str] = {}
+    known: dict[str, tuple[str, ...]] = {}
     texts = rows.texts("text", every)
     for n, (text, scope) in enumerate(zip(texts, rows.texts("scope", every), strict=True)):
         for clause in _ROUGH.split(text.lower()):
-            words = [word.removesuffix("'s").removesuffix("’s") for word in WORDS.findall(clause)]
-            content = [stems.get(w) or stems.setdefault(w, root_of(w)) for w in words if w not in GRAMMAR]
-            found = {*content, *(SAME_VERBS[word] for word in content if word in SAME_VERBS)}
-            found.update(f"^{word}" for word in content[:1])
-            if not _SPEAKER.isdisjoint(words):
-                found.add("i")
+            found: set[str] = set()
+            first = ""
+            for word in WORDS.findall(clause):
+                if (read := known.get(word)) is None:
+                    read = known[word] = _read_word(word)
+                found.update(read)
+                first = first or (read[0] if read and read != _OF_SPEAKER else "")
+            if first:
+                found.add(f"^{first}")
             if len(found) > 1:
                 statements.append(n)
                 clauses.append(frozenset(found))
@@ -174,6 +178,16 @@ def _comparable(rows: StatementRows) -> Ints:
         wanted = {word for k in corrected for word in clauses[k] if 1 < counts[word] <= CROWD}
         kept.update(n for n, clause in zip(statements, clauses, strict=True) if not wanted.isdisjoint(clause))
     return np.array(sorted(kept), np.int64)
+
+
+def _read_word(word: str) -> tuple[str, ...]:
+    """Return the root of a word of content, with that of the verb that means the same; "i" for a word of the speaker."""
+    word = word.removesuffix("'s").removesuffix("’s")
+    speaker = _OF_SPEAKER if word in _SPEAKER else ()
+    if word in GRAMMAR:
+        return speaker
+    root = root_of(word)
+    return (root, *((SAME_VERBS[root],) if root in SAME_VERBS else ()), *speaker)
 
 
 class _Statements(NamedTuple):
