@@ -1,7 +1,7 @@
-"""``python -m benchmarks.before COMMIT [--sizes 10000 50000] [--write]``: the nights of an earlier commit beside those of this checkout.
+"""``python -m benchmarks.before COMMIT [--sizes 10000 50000] [--nights] [--write]``: nights of an earlier commit beside those of today.
 
 The earlier code runs in a worktree of its own on a server of its own, with the packages that are installed here, one step after the
-same step of today, so that both meet the same machine.
+same step of today, so that both meet the same machine. ``--nights`` leaves out the steps of a night by themselves, applies and undos.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.before", description=__doc__)
     parser.add_argument("commit", help="the earlier commit")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 50_000], metavar="ENTITIES")
+    parser.add_argument("--nights", action="store_true", help="whole nights alone")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.parent.name}/{PAGE.name} as well")
     given = parser.parse_args()
     console = Console()
     with console.status("starting") as status:
-        before, after, says = compare(given.commit, sorted(given.sizes), status.update)
+        before, after, says = compare(given.commit, sorted(given.sizes), status.update, nights_alone=given.nights)
     found = parts(before, after)
     show(found, console)
     if given.write:
@@ -52,7 +53,9 @@ def main() -> None:
         console.print(f"Written: {PAGE}")
 
 
-def compare(commit: str, sizes: Sequence[int], say: Callable[[str], None]) -> tuple[Figures, Figures, str]:
+def compare(
+    commit: str, sizes: Sequence[int], say: Callable[[str], None], *, nights_alone: bool = False
+) -> tuple[Figures, Figures, str]:
     """Figures of a commit and of this checkout, and a sentence on what they were measured."""
     before, after = Figures(tuple(sizes)), Figures(tuple(sizes), machine=machine() | {"load before": load()})
     with _worktree(commit) as then, _server(then) as old, _server(ROOT) as new:
@@ -69,7 +72,8 @@ def compare(commit: str, sizes: Sequence[int], say: Callable[[str], None]) -> tu
                 Workbench(*old, size, before, lambda s: say(f"{commit}, {s}"), then, create) as earlier,
                 Workbench(*new, size, after, lambda s: say(f"now, {s}")) as now,
             ):
-                for former, present in zip(_work(planners), _work([*PLANNERS]), strict=True):
+                works = [[Workbench.nights]] * 2 if nights_alone else [_work(planners), _work([*PLANNERS])]
+                for former, present in zip(*works, strict=True):
                     former(earlier)
                     present(now)
     after.machine["load after"] = load()
