@@ -280,7 +280,8 @@ _NEVER: Final = np.iinfo(np.int64).max
 class StatementRows:
     """Statements of one table.
 
-    ``first`` (n,) is the row with the smallest id that makes the statement, ``of`` (m,) the statement of each of the table's live rows.
+    ``first`` (n,) is the latest row that makes the statement, the one with the smallest id of equals, because a value that was stated again
+    holds since then; ``of`` (m,) is the statement of each of the table's live rows.
     ``begins`` and ``ends`` (n,) span the valid times of all rows of a statement, in microseconds; an unknown time is open.
     """
 
@@ -293,7 +294,10 @@ class StatementRows:
     @classmethod
     def fold(cls, table: pa.Table, key: Ints) -> StatementRows:
         """Fold rows (m,) with the same key into one statement; ``table`` is in id order."""
-        _, first, of = np.unique(key, return_index=True, return_inverse=True)
+        since = _instants(pc.coalesce(table["valid_from"], table["recorded_at"]), 0)
+        order = np.lexsort((np.arange(len(key)), -since, key))
+        _, leads, of = np.unique(key[order], return_index=True, return_inverse=True)
+        first, of = order[leads], of[np.argsort(order)]
         count = len(first)
         begins, ends = np.full(count, _NEVER), np.full(count, -_NEVER)
         np.minimum.at(begins, of, _instants(table["valid_from"], -_NEVER))

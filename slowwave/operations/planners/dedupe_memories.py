@@ -283,6 +283,7 @@ _SUMMARY: Final = "summary"
 _SOURCES: Final = 10
 _QUOTED: Final = 200  # characters
 _READ: Final = 16_384
+_REPLACED: Final = 200  # ended memories with a word from which none of them is compared
 _ENDED: Final = r"[.!?…。][\"'”’)\]]*\s*$"
 _WORDING: Final = "one wording"
 _EACH_HAS_MORE: Final = "The memories state nearly the same, and one of them has words that the others lack."
@@ -549,8 +550,8 @@ class _Memories:
     ``rows`` hold their texts, also as these were ``meant`` on their day. ``rank`` (n,) is that of the survivor's rule, the lowest the
     best. ``lineage`` holds for each row what it meant and the texts of what was merged into it, ``first`` and ``last`` (n,) when the
     earliest and latest of these began. A survivor has taken over the earliest start; its own start is not on record, but it was within a
-    window of that. ``since`` (n,) is the start of the latest memory that the row replaced: the row states a value that holds again if a
-    copy of it began before.
+    window of that. ``since`` (n,) is the start of the latest ended memory that the row replaced or contradicts: the row states a value
+    that holds again if a copy of it began before.
     """
 
     rows: Sequence[_Fields]
@@ -578,35 +579,35 @@ class _Memories:
 
 
 def _replaced_since(snapshot: Snapshot, picked: pa.Table) -> Ints:
-    """Return (n,) the start of the latest ended memory that each memory replaced, or the least int64.
+    """Return (n,) the start of the latest ended memory that each memory replaced or contradicts, or the least int64.
 
-    A memory replaced another one if that began before it, ended when it began, agrees in ``ALIKE`` and shares a word of content. Cost: a
-    pass over the memories, and a join of the ended ones by block and time.
+    The ended memory began before it, agrees in ``ALIKE`` and has half of its words of content, and ended when it began or contradicts it.
+    Cost: a pass over the memories; each memory is compared with the ended ones of its block that share a word which few of them have.
     """
     table = snapshot.table("memories")
-    ended = pc.and_(
-        pc.and_(pc.is_valid(table["invalidated_at"]), pc.is_null(table["merged_into"])), pc.is_valid(table["valid_to"])
-    )
-    gone = table.filter(pc.and_(ended, pc.less(table["valid_from"], table["valid_to"])))
+    replaced = pc.and_(pc.is_valid(table["invalidated_at"]), pc.is_null(table["merged_into"]))
+    gone = table.filter(pc.and_(replaced, pc.is_valid(table["valid_from"])))
     since = np.full(len(picked), np.iinfo(np.int64).min)
     if not len(gone):
         return since
     columns = [*ALIKE, "valid_from"]
     code = blocks(pa.concat_tables([picked.select(columns), gone.select(columns)], promote_options="permissive"))
-    at: dict[tuple[int, int], list[int]] = {}
-    for k, key in enumerate(
-        zip(code[len(picked) :].tolist(), gone["valid_to"].cast(pa.int64()).to_pylist(), strict=True)
-    ):
-        at.setdefault(key, []).append(k)
-    texts = version_texts(snapshot, gone["current_version_id"])
-    starts = gone["valid_from"].cast(pa.int64()).to_pylist()
+    texts = pc.fill_null(version_texts(snapshot, gone["current_version_id"]), "").to_pylist()
+    starts, ends = (gone[c].cast(pa.int64()).to_pylist() for c in ("valid_from", "valid_to"))
+    having: dict[tuple[int, str], list[int]] = {}
+    for k, (block, text) in enumerate(zip(code[len(picked) :].tolist(), texts, strict=True)):
+        for word in stems(text):
+            having.setdefault((block, word), []).append(k)
     own = zip(
         code.tolist(), picked["valid_from"].cast(pa.int64()).to_pylist(), picked["text"].to_pylist(), strict=False
     )
     for n, (block, start, text) in enumerate(own):
-        for k in at.get((block, start), ()):
-            if stems(text) & stems(str(texts[k].as_py() or "")):
-                since[n] = max(since[n], starts[k])
+        words = stems(text)
+        near = {k for word in words if len(some := having.get((block, word), ())) <= _REPLACED for k in some}
+        for k in near if start is not None else ():
+            alike = 2 * len(words & stems(texts[k])) >= len(words)
+            if since[n] < starts[k] < start and alike and (ends[k] == start or find([(texts[k], text)])[0] is not None):
+                since[n] = starts[k]
     return since
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
+from itertools import permutations
+from operator import itemgetter
 
 import pytest
 
@@ -10,11 +13,12 @@ from slowwave.operations.conflicts.decide import decide, read_sides
 from slowwave.operations.conflicts.find import ended_statements, find_conflicts
 from slowwave.operations.conflicts.rows import Tally
 from slowwave.operations.conflicts.values import value_conflicts
+from slowwave.operations.planners.resolve_conflicts import resolve_conflicts
 from slowwave.plans.questions import REASONS, Conflict
 from slowwave.store.settings import Settings
 from tests.operations.conflicts.test_frames import memory as note
 from tests.operations.conflicts.test_frames import world
-from tests.snapshots import uid
+from tests.snapshots import TAKEN_AT, make_inputs, uid
 
 VAASA = "The user's landlord is Ida Holm."
 TURN = "My landlord is Otto Berg, so whom do I call about the heating?"
@@ -171,3 +175,17 @@ def test_tasks_with_another_object_exclude_nothing(one: str, other: str) -> None
     assert not pairs(note(one), note(other, 3))
     snapshot = world(turn(f"{one} The choir sings at noon."), turn(other, 3))
     assert not ended_statements(snapshot)
+
+
+@pytest.mark.parametrize("ids", list(permutations(range(3))))
+def test_value_that_holds_again_ends_the_one_between_from_its_own_start(ids: tuple[int, ...]) -> None:
+    """The later of two rows with one text decides, whatever their ids."""
+    rows = [("The valve of the north loop is open.", 1), ("The valve of the north loop is closed.", 5)]
+    rows.append((rows[0][0], 9))
+    since = [TAKEN_AT + timedelta(days=day - 90) for _, day in rows]
+    memories = [(ids[n], note(text, valid_from=since[n])) for n, (text, _) in enumerate(rows)]
+    snapshot = world(*(memory for _, memory in sorted(memories, key=itemgetter(0))))
+    (item,) = resolve_conflicts(make_inputs(snapshot)).items
+    assert [row.id for row in item.mutation.rows] == [uid(f"m{ids[1]}")]
+    (until,) = (w.value for w in item.mutation.writes if w.cell.column == "valid_to")
+    assert str(until)[:10] == since[2].date().isoformat()

@@ -324,11 +324,13 @@ def test_a_rejected_or_conflicting_pair_does_not_come_back_inside_a_cluster() ->
         ({"text": "The hatch is shut."}, False),
         ({"text": "The hatch is shut.", "subject": "Other"}, True),
         ({"text": "Lunch was good."}, True),
-        ({"text": "The hatch is shut.", "valid_to": TAKEN_AT - timedelta(days=94)}, True),
+        ({"text": "The hatch is shut.", "valid_to": TAKEN_AT - timedelta(days=94)}, False),
+        ({"text": "The hatch is oak.", "valid_to": TAKEN_AT - timedelta(days=94)}, True),
+        ({"text": "The hatch is shut.", "valid_from": TAKEN_AT - timedelta(days=99, hours=12)}, True),
     ],
 )
 def test_value_that_holds_again_is_not_merged_with_its_first_period(ended: Row, *, joined: bool) -> None:
-    """A merge would say that it held without a break. The memory between must have ended when the later copy began."""
+    """A merge would say that it held without a break. The memory between contradicts it, or ended when the later copy began."""
     text = "The hatch is open."
     row = event("between", 3, **{"kind": "semantic", "valid_to": TAKEN_AT - timedelta(days=95), **ended})
     row["invalidated_at"] = TAKEN_AT - timedelta(days=1)
