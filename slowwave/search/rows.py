@@ -70,14 +70,18 @@ _Part = tuple[pa.ChunkedArray, pa.ChunkedArray, pa.ChunkedArray]
 
 def _entities(snapshot: Snapshot) -> _Part:
     rows = searched_table(snapshot, "entities", ("id", "name", "description"))
+    return rows["id"], entity_texts(snapshot, rows), pa.chunked_array([pa.repeat("", len(rows))])
+
+
+def entity_texts(snapshot: Snapshot, rows: pa.Table, separator: str = " ") -> pa.ChunkedArray:
+    """Return name, description and aliases of entities (n) as one text each."""
     # One thread keeps the aliases of an entity in id order, so that equal rows have equal texts.
     known = snapshot.table("entity_aliases").group_by("entity_id", use_threads=False).aggregate([("alias", "list")])
-    joined = pc.binary_join(known["alias_list"], " ")
+    joined = pc.binary_join(known["alias_list"], separator)
     aliases = joined.take(pc.index_in(rows["id"], value_set=known["entity_id"].combine_chunks()))
-    text = pc.binary_join_element_wise(
-        rows["name"], rows["description"], aliases, " ", null_handling="replace", null_replacement=""
+    return pc.binary_join_element_wise(
+        rows["name"], rows["description"], aliases, separator, null_handling="replace", null_replacement=""
     )
-    return rows["id"], text, pa.chunked_array([pa.repeat("", len(rows))])
 
 
 def _chunks(snapshot: Snapshot) -> _Part:

@@ -26,7 +26,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from slowwave.changes.cells import Value
 from slowwave.changes.mutation import REDACTION, Mutation
@@ -35,7 +34,7 @@ from slowwave.operations import Inputs, Proposal
 from slowwave.operations.options import RedactOrQuarantineOptions
 from slowwave.plans.items import Decision, Item, decides_alone
 from slowwave.plans.report import Finding, Report
-from slowwave.search.rows import searched_table
+from slowwave.search.rows import entity_texts, searched_table
 from slowwave.snapshots.memories import active_memories, quarantined_texts
 from slowwave.snapshots.rows import is_cleared
 from slowwave.snapshots.snapshot import Snapshot
@@ -123,14 +122,8 @@ def redact_or_quarantine(inputs: Inputs) -> Proposal:
 def _entities(snapshot: Snapshot) -> pa.Table:
     """Return the active entities: id, text (name, description and aliases, one per line) and pinned."""
     rows = searched_table(snapshot, "entities", ("id", "name", "description", "pinned"))
-    known = snapshot.table("entity_aliases").group_by("entity_id", use_threads=False).aggregate([("alias", "list")])
-    aliases = pc.binary_join(known["alias_list"], "\n").take(
-        pc.index_in(rows["id"], value_set=known["entity_id"].combine_chunks())
-    )
-    text = pc.binary_join_element_wise(
-        rows["name"], rows["description"], aliases, "\n", null_handling="replace", null_replacement=""
-    )
-    return pa.table({"id": rows["id"], "text": text.cast(pa.large_string()), "pinned": rows["pinned"]})
+    text = entity_texts(snapshot, rows, "\n").cast(pa.large_string())
+    return pa.table({"id": rows["id"], "text": text, "pinned": rows["pinned"]})
 
 
 def _held(
