@@ -186,7 +186,7 @@ def seen_words(item: Item) -> dict[str, str]:
     found |= _columns_seen(mutation)
     if (
         len(mutation.rows) == 1 and "redacted" in evidence
-    ):  # screening of the row's text alone does not find all of its secrets
+    ):  # screening of the text alone does not find all of its secrets
         found[mutation.rows[0].id] = str(evidence["redacted"])
     quotes = evidence.get("quotes") if mutation.kind == "insert_summary" else None
     for one in quotes if isinstance(quotes, Sequence) and not isinstance(quotes, str) else ():

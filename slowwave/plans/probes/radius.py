@@ -555,10 +555,10 @@ def prove_subset(
 ) -> Proof:
     """Judge ``items`` as if nothing else of their plan were applied.
 
-    ``disclosed`` are (row, term) of losses that the plan shows. ``answered`` are items that a person answered: they do
-    not count against the caps, and the recall probe does not look for rows that they end without a replacement. Cost: a simulation, the
-    probes of specifics and blast radius, and the recall probe, which reads every searched text once. If a probe fails and the items at
-    fault can be named, simulation, blast radius and recall run again without them. Some seconds for 100,000 rows.
+    ``disclosed`` are (row, term) of losses that the plan shows. ``answered`` are items that a person answered: they do not count against
+    the caps, and the recall probe does not look for rows that they end without a replacement. Cost: a simulation, the probes of specifics
+    and blast radius, and the recall probe, which reads every searched text once. If a probe fails and the items at fault can be named,
+    simulation, blast radius and recall run again without them. Some seconds for 100,000 rows.
     """
     after = simulate(before, items)
     specifics = specifics_probe(before, after, items)

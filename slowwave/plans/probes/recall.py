@@ -135,7 +135,7 @@ def _episode_questions(
     successor_texts = _texts_of(before, {chain(row["id"], successors)[-1] for row in rows if row["id"] in successors})
     asked = [(_asked_of(row["text"], successor_texts.get(chain(row["id"], successors)[-1])), row["id"]) for row in rows]
     common = _said_by_many({query for query, _ in asked}, raw["text"])
-    citing = names.read_citations(row for _, row in asked)
+    citing = names.read_citations(row for _, row in asked) if "chunks" in tables else {}
     texts = _texts_of(before, frozenset[str]().union(*citing.values()))
     questions: list[ProbeQuery] = []
     for query, row in asked:
