@@ -211,9 +211,12 @@ _STYLES: Final = {"- ": "red", "+ ": "green", "  ": "dim", "@@": "cyan"}
 
 _PLANS: Final = """
 SELECT n.slug, p.plan_hash, p.state, p.recorded_at, p.expires_at, night.item_counts(p.plan_hash)
-FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id WHERE %s::text IS NULL OR n.slug = %s
+FROM night.plans p JOIN memory.namespaces n ON n.id = p.namespace_id JOIN night.runs r ON r.id = p.run_id
+WHERE (%s::text IS NULL OR n.slug = %s) AND NOT (p.state = 'empty' AND r.trigger = %s)
 ORDER BY p.recorded_at DESC LIMIT 100
 """
+"""Plans of all namespaces or one, without those from which answers made no further question."""
+
 _TEXTS: Final = """
 SELECT id::text, content FROM memory.memory_versions WHERE id = ANY(%(ids)s::uuid[])
 UNION ALL SELECT id::text, name FROM memory.entities WHERE id = ANY(%(ids)s::uuid[])
@@ -226,11 +229,13 @@ UNION ALL SELECT id::text, path FROM memory.documents WHERE id = ANY(%(ids)s::uu
 @app.command("list")
 def list_(namespace: OneNamespace = None, json: Json = False) -> None:
     """List plans, newest first."""
+    from slowwave.night.follow_up import TRIGGER
+
     store = open_store()
     if namespace is not None:
         chosen_namespaces(store, namespace)
     with store.connect("reader") as connection:
-        rows = connection.execute(_PLANS, (namespace, namespace)).fetchall()
+        rows = connection.execute(_PLANS, (namespace, namespace, TRIGGER)).fetchall()
     rows = [(n, h, shown_state(s, counts, e), r, e, counts) for n, h, s, r, e, counts in rows]
     columns = ("namespace", "plan_hash", "state", "recorded_at", "expires_at", "items")
     if json:

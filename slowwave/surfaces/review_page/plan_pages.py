@@ -519,6 +519,7 @@ class PlanPages:
                 s.id: [*(a.name for a in answers_of(s)), "skip"] for s in plan.items if s.id in {r.item for r in rows}
             },
             "session": session_links(self._desk.store, plan),
+            "nothing_follows": "nothing_follows" in request.query_params,
             "nothing": _NONE if sum(found.counts.values()) else _DONE,
             "query": chosen.query(),
             "look_decided": looks_decided(found),
@@ -599,11 +600,7 @@ class PlanPages:
         """
         plan = self._plan(request)
         made = seal_follow_ups(self._desk.store, plan.header.namespace, plan.plan_hash, by=reviewer_of(request).name)
-        if not made:
-            raise Refused(
-                "No question follows from the answers so far: those that share a row with it are open, or none does."
-            )
-        return RedirectResponse(f"/plans/{made[0]}", 303)
+        return RedirectResponse(f"/plans/{made[0]}" if made else f"/plans/{plan.plan_hash}?nothing_follows=1", 303)
 
     def undo(self, request: Request) -> Response:
         """Undo the reviewer's last answer and show its question again."""
@@ -713,7 +710,8 @@ def session_links(store: Store, plan: StoredPlan) -> dict[str, object]:
             }
             for one in session
         ],
-        "may_follow": any(leaves_questions(one.plan) or held_back([one]) for one in session),
+        "may_follow": any(one.drafts for one in session)
+        and any(leaves_questions(one.plan) or held_back([one]) for one in session),
         "following": [(title_of(stored), names[of]) for stored, of in held_back(session)] if len(session) == 1 else [],
     }
 

@@ -15,6 +15,7 @@ from slowwave.store.logins import close_idle
 from slowwave.surfaces.api.plan import NightPlan
 from tests.clusters import dropped
 from tests.memories import ask, remember
+from tests.night.test_answers import towns
 from tests.nights import archive_items, new_world, write_a_plan
 from tests.plans.review.reviews import asking
 from tests.surfaces.cli.conftest import Run
@@ -111,6 +112,20 @@ def test_an_unchanged_namespace_is_skipped_unless_forced(store: Store, run: Run,
     ]
     before = f"0 new items, {forced['new_items'] + forced['carried_items']} pending from before"
     assert before in run("night", "acme", "--force")[1]
+
+
+def test_plans_without_a_question_that_answers_led_to_are_not_listed(store: Store, run: Run) -> None:
+    """They exist because an answer was checked for questions that follow, and no one can do anything with them."""
+    plan = towns(store, "Porto", "Lisbon", "Faro", "Braga")
+    hashes = [plan.hash]
+    for hash_ in hashes:
+        asked = NightPlan("acme", hash_, store)
+        for question in asked.questions:
+            hashes += asked.answer(question, "this", "mara").follow_ups
+    made = ask(store, "SELECT plan_hash, state FROM night.plans")
+    listed = [p["plan_hash"] for p in json.loads(run("plans", "list", "acme", "--json")[1])]
+    assert "empty" in {state for _, state in made}
+    assert sorted(listed) == sorted(hash_ for hash_, state in made if state != "empty")
 
 
 def test_all_namespaces_in_one_go(store: Store, run: Run) -> None:

@@ -650,6 +650,9 @@ def test_drafts_name_another_plan_of_the_session_that_has_an_open_question(store
     queue = browser.get(f"/plans/{plan.hash}").text
     assert following(plan.hash) == ""
     assert '<span data-count="open">0</span> open' in " ".join(queue.split()), "an answered question is no longer open"
+    asked = post(browser, f"/plans/{plan.hash}/follow")
+    assert asked.headers["location"].endswith(f"/plans/{plan.hash}?nothing_follows=1")
+    assert "No question follows from the answers so far" in browser.get(asked.headers["location"]).text
 
 
 def test_answers_about_lines_of_a_folder_say_that_what_ends_leaves_its_file(
