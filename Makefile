@@ -69,11 +69,11 @@ $(APART)/.installed: $(wildcard tests/bindings/apart/*.txt) | $(VENV)/.installed
 check: $(VENV)/.installed-dev ## lint, format, types, layers
 	$(CHECK)
 
-bench: $(VENV)/.installed-dev ## speed of each step of a night, beside khora's
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/.installed-dev ## speed of each step of a night, beside khora's; SIZES="10000 50000", WRITE=1 writes the page
+	$(BIN)/python -m benchmarks $(if $(SIZES),--sizes $(SIZES)) $(if $(WRITE),--write)
 
-bench-before: $(VENV)/.installed ## an earlier commit's nights beside today's; BASE=commit, WRITE=1 writes the page
-	$(BIN)/python -m benchmarks.before $(or $(BASE),c95e421) $(if $(WRITE),--write)
+bench-before: $(VENV)/.installed ## an earlier commit's nights beside today's; BASE=commit, SIZES="10000 50000", NIGHTS=1 leaves out single steps, WRITE=1 writes the page
+	$(BIN)/python -m benchmarks.before $(or $(BASE),c95e421) $(if $(SIZES),--sizes $(SIZES)) $(if $(NIGHTS),--nights) $(if $(WRITE),--write)
 
 bench-grouped: $(VENV)/.installed ## nights of many small namespaces by the schedule; COUNTS="100 1000 5000" (an hour and a half), WRITE=1 writes the page
 	$(BIN)/python -m benchmarks.grouped $(COUNTS) $(if $(WRITE),--write)

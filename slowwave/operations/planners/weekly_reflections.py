@@ -16,7 +16,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
 import numpy as np
@@ -153,13 +153,14 @@ def _due(inputs: Inputs, least: int, numbers: dict[str, int | float]) -> list[_W
         shut |= mask
     stated = pc.and_(pc.not_equal(pc.coalesce(memories["subject"], ""), ""), pc.not_equal(memories["text"], ""))
     derived = pc.equal(memories["kind"], SUMMARY)
-    rows = (
-        memories.filter(pc.and_(pc.and_(stated, pc.invert(derived)), pa.array(~shut)))
-        .select(list(_COLUMNS))
-        .to_pylist()
-    )
     today = local_day(snapshot.taken_at, zone)
     this_week = today - timedelta(days=today.weekday())
+    # Days of a zone begin less than a day before or after those of UTC.
+    earliest = datetime.combine(this_week - timedelta(weeks=_WEEKS, days=1), time(), UTC)
+    recent = pc.greater_equal(pc.coalesce(memories["valid_from"], memories["recorded_at"]), pa.scalar(earliest))
+    read = pc.or_(pc.fill_null(recent, False), pc.equal(memories["kind"], REFLECTION))
+    stated = pc.and_(pc.and_(stated, pc.invert(derived)), pa.array(~shut))
+    rows = memories.filter(pc.and_(stated, read)).select(list(_COLUMNS)).to_pylist()
     weeks: defaultdict[tuple[object, ...], list[_Row]] = defaultdict(list)
     before: dict[tuple[object, ...], _Row] = {}
     for row in rows:
