@@ -64,8 +64,8 @@ def markdown(figures: Figures) -> str:
     lines = [
         "# Speed",
         "",
-        "How long does each step of a night take, and how much memory? `make bench` prints these tables, and `python -m benchmarks "
-        "--write` writes this page. Each step ran once, alone, in its own process. CPU is the client's, without the server's; peak is "
+        "How long does each step of a night take, and how much memory? `make bench` prints these tables, and `make bench WRITE=1` "
+        "writes this page. Each step ran once, alone, in its own process. CPU is the client's, without the server's; peak is "
         "the resident memory of the whole process, mapped files included. The load includes other work on the machine: compare ratios "
         "and CPU, not wall seconds. Embedding is not included, and steps under 0.3 s at the largest size are left out.",
         "",
