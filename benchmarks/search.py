@@ -423,12 +423,14 @@ def served(asked: Sequence[str]) -> Iterator[list[str]]:
     """A server of the namespace ``speed`` in a process of its own: how long it starts, what memory it takes, what it answers a second."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    program = [str(Path(sys.executable).with_name("slowwave")), "serve", "--namespace", "speed", "--port", port]
+    program = [str(Path(sys.executable).with_name("slowwave")), "serve", "speed", "--port", port, "--rate", "0"]
     began = time.perf_counter()
     process = subprocess.Popen(program, stderr=subprocess.DEVNULL)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
             while time.perf_counter() - began < 60:
+                if process.poll() is not None:
+                    raise SystemExit(f"{' '.join(program)} ended with status {process.returncode} before it answered.")
                 with suppress(httpx.TransportError):
                     client.get("/healthz")
                     break
@@ -496,11 +498,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         store = open_store()
         try:
             found = quality(store, asked.data)
+            show(found, Console(width=140))
             fast = [*speeds(store, asked.data, asked.rows)] if asked.rows else []
             logged()
         finally:
             server.stop(Path(home))
-    show([*found, *fast], Console(width=140))
+    show(fast, Console(width=140))
     if asked.write:
         told = "; ".join(f"{name} {value}" for name, value in machine().items())
         for parts, marks in ((found[:1], QUALITY_MARKS), (fast, SPEED_MARKS)):

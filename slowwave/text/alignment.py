@@ -34,7 +34,7 @@ from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion, is_profession
 from slowwave.text.figures import is_unit, join_thousands
 from slowwave.text.frames import PASSING, SEVERAL, TAKES_MANY, shared_beginning, shared_end, without_lead
-from slowwave.text.lexicon import is_word
+from slowwave.text.lexicon import TERMS, is_word
 from slowwave.text.names import is_given, is_plain, known_names
 from slowwave.text.relations import MEMBERSHIPS
 from slowwave.text.sentences import sentences
@@ -730,6 +730,53 @@ def _withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | N
     if len(_left(later, earlier)) > may_miss:
         return None
     return OtherStatedValue(both | names, both, sure=True, figures=False)
+
+
+_TEMPORARY: Final = PASSING | SEVERAL | words_of("usually mostly normally during throughout currently temporarily")
+_WHEN_NEWS: Final = words_of("last ago recently lately yesterday today again")
+"""Words that say when something changed, and do not limit how long it holds."""
+
+
+def exchanges_one_value(earlier: str, later: str) -> bool:
+    """Return whether all that two statements differ in is one value of one kind, or two words that exclude each other.
+
+    Each is one clause. The values are names or figures of one kind ("Ada", "Otto"; "17:00", "18:00") that share no word and stand in one
+    place. Names of no known kind are no common words ("Swedish"). Words beside the value ("in winter", "until Sunday", "as old as") may
+    limit it or make it another statement.
+    """
+    one, other = read_propositions(earlier), read_propositions(later)
+    if len(one) != 1 or len(other) != 1 or len(sentences(earlier)) != 1 or len(sentences(later)) != 1:
+        return False
+    (a,), (b,) = one, other
+    if "withdrawn" in (a.polarity, b.polarity) or a.relation.several or b.relation.several or a.time == "past":
+        return False
+    words, others = ([fold(token) for token in _TOKEN.findall(text)] for text in (earlier, later))
+    if not _TEMPORARY.isdisjoint(words) or not (_TEMPORARY - _WHEN_NEWS if b.is_news else _TEMPORARY).isdisjoint(
+        others
+    ):
+        return False
+    mine, theirs = _apart(a, b), _apart(b, a)
+    if mine is None or theirs is None or len(mine) > 1 or len(mine) != len(theirs):
+        return False
+    if not mine:
+        gone, new = (
+            [w for w in some if w not in rest and w not in _LIGHT] for some, rest in ((words, others), (others, words))
+        )
+        return len(gone) == len(new) == 1 and exclusion(gone[0], new[0]) is not None
+    x, y = mine[0], theirs[0]
+    placed = {x.link, y.link} <= _PLACING
+    if _left(a, b) or _left(b, a) or not (placed or x.link == y.link):
+        return False
+    if "name" not in (x.kind, y.kind):
+        return x.kind == y.kind
+    if {x.kind, y.kind} == {"name", "person"} and 1 in (len(x.words), len(y.words)):
+        return False  # "is Ada Lind", "is Lutheran"
+    kinds = {"name", "person", *(("place",) if placed else ())}
+    return {x.kind, y.kind} <= kinds and all(
+        value.kind != "name"
+        or any(word in TERMS or not (is_plain(word) if placed else is_word(word)) for word in value.words)
+        for value in (x, y)
+    )
 
 
 # Tasks: a task, an intention or a plan states nothing of the present, so two of them exclude each other only if they are one task at two

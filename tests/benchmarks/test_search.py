@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.search import Asked, compared, hits_of
+from benchmarks.search import Asked, compared, drawn, hits_of, served
+from slowwave.store.connect import Store
 
 
 def test_hits_leave_out_the_question_and_count_an_answer_once():
@@ -24,3 +25,10 @@ def test_hybrid_is_compared_question_by_question_with_its_better_half(hybrid: li
     name, number, *recalls, last = compared("set", hits)
     assert (name, number, recalls[:2]) == ("set", "20", ["0.000", "0.600"])
     assert last == difference
+
+
+@pytest.mark.slow
+def test_server_answers_the_drawn_questions(store: Store, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SLOWWAVE_DATABASE_URL", store.owner)
+    figures = dict(served(drawn(store, 40)[:8]))
+    assert {"seconds until it answers", "MB before a search", "searches a second, hybrid, 8 clients"} <= figures.keys()

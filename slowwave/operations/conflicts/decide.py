@@ -20,11 +20,12 @@ from slowwave.models.endpoint import Chat
 from slowwave.models.panel import Budget, Panel, PanelReply
 from slowwave.operations.options import ResolveConflictsOptions
 from slowwave.plans.items import decides_alone, why_asked
+from slowwave.plans.probes.isolation import MERGED, chain, merged_into
 from slowwave.plans.questions import JUDGED, NO_SIDE, SAID, TASK_DONE, WEAK_RULES, Conflict
 from slowwave.snapshots.memories import version_texts
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
-from slowwave.text.alignment import relation_names
+from slowwave.text.alignment import exchanges_one_value, relation_names
 from slowwave.text.frames import other_value, read_framed, read_role, value_after
 from slowwave.text.quotation import quote
 from slowwave.text.subjects import says_new
@@ -54,6 +55,8 @@ class ConflictRows:
     precedence: tuple[str, ...]
     low: float  # importance under which memories are too slight to ask a person
     newest_wins: frozenset[str] = frozenset()  # folded names of relations whose newest value ends the others
+    restated: Mapping[tuple[str, str], tuple[str, datetime]] = field(default_factory=dict)
+    """Row → the row with the latest start, later than its own, among those that were merged into it, and that start."""
 
 
 def weighed_columns(table: str) -> tuple[str, ...]:
@@ -70,6 +73,7 @@ def read_sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Sett
     """
     rows: dict[tuple[str, str], _SideFields] = {}
     chunks: dict[tuple[str, str], tuple[str, ...]] = {}
+    restated: dict[tuple[str, str], tuple[str, datetime]] = {}
     live_chunks = live_ids(snapshot, "chunks") if conflicts else frozenset[str]()
     for table, said in SAID.items():
         wanted = {id_ for c in conflicts if c.table == table for id_ in (c.a, *c.also_a, c.b, *c.also_b)}
@@ -87,6 +91,14 @@ def read_sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Sett
             key = (table, str(row["id"]))
             rows[key] = row
             chunks[key] = tuple(dict.fromkeys(c for c in row["source_chunk_ids"] or () if c in live_chunks))
+        into = merged_into(snapshot, (table,)) if table in MERGED else {}
+        ends = {id_: end for id_ in into if (end := chain(id_, into)[-1]) in wanted}
+        absorbed = whole.filter(pc.is_in(whole["id"], value_set=pa.array(sorted(ends), pa.string())))
+        for row in absorbed.select(["id", "valid_from"]).to_pylist():
+            key, again = (table, ends[row["id"]]), row["valid_from"]
+            known = restated[key][1] if key in restated else rows[key]["valid_from"]
+            if again is not None and known is not None and again > known:
+                restated[key] = row["id"], again
     options = settings.options("resolve_conflicts", ResolveConflictsOptions)
     return ConflictRows(
         rows,
@@ -96,6 +108,7 @@ def read_sides(snapshot: Snapshot, conflicts: Sequence[Conflict], settings: Sett
         tuple(p.casefold() for p in settings.source_precedence),
         options.low_importance,
         frozenset(map(folded_relation, options.newest_wins)),
+        restated,
     )
 
 
@@ -217,7 +230,7 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
 
     Of two memories whose importance is below ``low_importance`` the newer one wins under any policy (mnemo 2.4). So does a memory that
     says of itself that it replaces the other. Where the namespace says that the newest value of the relation wins, it does, unless both
-    are equally new. Whether a task is done is always a question.
+    are equally new, or differ in more than one value of one kind. Whether a task is done is always a question.
     """
     if task := conflict.evidence.get("task"):
         return ConflictDecision("b" if task == conflict.a else "a", False, TASK_DONE, "keep_newest", ("valid_from",))
@@ -225,6 +238,9 @@ def decide(policy: str, conflict: Conflict, sides: ConflictRows) -> ConflictDeci
         newest = _keep_newest(conflict, sides)
         shown = {**newest.evidence, "newest_wins": name}
         why = f"In this namespace the newest wins for “{name}”. {newest.why}"
+        if newest.sure and not _exchange_one_value(conflict, newest, sides):
+            newest = replace(newest, sure=False)
+            why += " But the two differ in more than one value of one kind, so both may be true."
         return for_audience(conflict, for_pinned(conflict, replace(newest, why=why, evidence=shown), sides), sides)
     slight, replaces = _slight(conflict, sides), bool(conflict.evidence.get("replaces"))
     used = "keep_newest" if slight or replaces else policy
@@ -324,6 +340,13 @@ def _named_newest(conflict: Conflict, sides: ConflictRows) -> str:
     return next((name for name in names if folded_relation(name) in sides.newest_wins), "")
 
 
+def _exchange_one_value(conflict: Conflict, newest: ConflictDecision, sides: ConflictRows) -> bool:
+    """Return whether all that two rows differ in is one value of one kind; facts and relationships have their values apart."""
+    a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
+    loser, winner = (b, a) if newest.winner == "a" else (a, b)
+    return conflict.table != "memories" or exchanges_one_value(str(loser["text"]), str(winner["text"]))
+
+
 def _slight(conflict: Conflict, sides: ConflictRows) -> bool:
     """Return whether both rows are memories below ``low_importance`` (mnemo 2.4); the rules in ``WEAK_RULES`` do not decide even those."""
     if conflict.table != "memories" or conflict.evidence.get("rule") in WEAK_RULES:
@@ -362,15 +385,26 @@ def both_pinned(conflict: Conflict, sides: ConflictRows) -> bool:
 
 
 def _keep_newest(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
-    """Prefer the later ``valid_from`` if both are known and differ, else the later ``recorded_at``; a tie is not sure."""
-    a, b = (sides.rows[conflict.table, id_] for id_ in (conflict.a, conflict.b))
-    for column, known in (("valid_from", a["valid_from"] and b["valid_from"]), ("recorded_at", True)):
-        if known and a[column] != b[column]:
-            winner = "a" if a[column] > b[column] else "b"
+    """Prefer the later ``valid_from`` if both are known and differ, else the later ``recorded_at``; a tie is not sure.
+
+    A row that was stated again, and merged, counts from the last time.
+    """
+    for column in ("valid_from", "recorded_at"):
+        a, b = (since(conflict.table, id_, sides, column) for id_ in (conflict.a, conflict.b))
+        if a is not None and b is not None and a != b:
+            winner = "a" if a > b else "b"
             why = f"The one that stays has the later {column}."
-            times = {column: {"a": a[column].isoformat(), "b": b[column].isoformat()}}
+            times = {column: {"a": a.isoformat(), "b": b.isoformat()}}
             return ConflictDecision(winner, True, why, "keep_newest", ("valid_from",), 0.9, times)
     return ConflictDecision("a", False, "Both are equally new.", "keep_newest", ("valid_from",))
+
+
+def since(table: str, id_: str, sides: ConflictRows, column: str = "valid_from") -> datetime | None:
+    """Return when a row was last stated: its ``valid_from``, or the latest of those merged into it; other columns as they are."""
+    if column == "valid_from" and (again := sides.restated.get((table, id_))):
+        return again[1]
+    found: datetime | None = sides.rows[table, id_][column]
+    return found
 
 
 def _evidence_weighted(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
@@ -401,7 +435,10 @@ def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> ConflictDecis
     Where no dates say which memory is later and one of them says that something has changed, that one is preferred, and it is not sure.
     """
     similarity = float(conflict.evidence.get("similarity", 0.0))
-    rows = {s: sides.rows["memories", id_] for s, id_ in (("a", conflict.a), ("b", conflict.b))}
+    rows: dict[str, _Fields] = {
+        s: {**sides.rows["memories", id_], "valid_from": since("memories", id_, sides)}
+        for s, id_ in (("a", conflict.a), ("b", conflict.b))
+    }
     most = max(int(r["access_count"]) for r in rows.values())
     scores = {s: memory_score(r, most, similarity, sides.taken_at) for s, r in rows.items()}
     newest = _keep_newest(conflict, sides).winner
@@ -457,10 +494,12 @@ def why_this_side(conflict: Conflict, decision: ConflictDecision, sides: Conflic
     if decision.policy == "source_precedence" and decision.sure:
         return "because its source has precedence"
     for column, verb in (("valid_from", "is true since"), ("recorded_at", "was recorded")):
-        since, before = stays[column], ends[column]
-        if since and before and since != before:
-            if since > before:
-                days = (f"{since:%Y-%m-%d}", f"{before:%Y-%m-%d}")
+        now, before = (since(conflict.table, id_, sides, column) for id_ in (winner, loser))
+        if now and before and now != before:
+            if now > before:
+                days = (f"{now:%Y-%m-%d}", f"{before:%Y-%m-%d}")
+                if now != stays[column]:
+                    return f"because it was stated again on {days[0]}, after the other on {days[1]}"
                 return f"because it {verb} {days[0]}" + (
                     f", the other {days[1]}" if days[0] != days[1] else ", later than the other"
                 )
@@ -496,8 +535,8 @@ _POLICIES: Final[Mapping[str, Callable[[Conflict, ConflictRows], ConflictDecisio
 
 def _weight(table: str, id_: str, sides: ConflictRows) -> float:
     row = sides.rows[table, id_]
-    since: datetime = row["valid_from"] or row["recorded_at"] or sides.taken_at
-    age = max((sides.taken_at - since).total_seconds() / 86_400, 0.0)
+    last: datetime = since(table, id_, sides) or row["recorded_at"] or sides.taken_at
+    age = max((sides.taken_at - last).total_seconds() / 86_400, 0.0)
     return float(row["confidence"]) * len(sides.chunks[table, id_]) * math.exp2(-age / HALF_LIFE_DAYS)
 
 
@@ -518,8 +557,8 @@ def strength(conflict: Conflict, decision: ConflictDecision, sides: ConflictRows
     if decision.policy == "evidence_weighted":
         return decision.strength if conflict.table == "memories" else _weight(conflict.table, id_, sides)
     if decision.policy == "keep_newest":
-        row = sides.rows[conflict.table, id_]
-        return float((row["valid_from"] or row["recorded_at"] or sides.taken_at).timestamp())
+        recorded: datetime | None = sides.rows[conflict.table, id_]["recorded_at"]
+        return (since(conflict.table, id_, sides) or recorded or sides.taken_at).timestamp()
     if decision.policy == "source_precedence":
         return float(-_rank(conflict.table, id_, sides))
     return decision.strength

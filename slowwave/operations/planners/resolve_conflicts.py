@@ -22,7 +22,7 @@ A memory that differs from the session or passage that it names as its source is
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Final
@@ -54,6 +54,7 @@ from slowwave.operations.conflicts.decide import (
     read_sides,
     relations,
     sentence,
+    since,
     strength,
     why_this_side,
 )
@@ -207,11 +208,14 @@ def _items(
         decisions, key=lambda d: (not d[1].sure, d[1].policy != "manual", -strength(*d, sides), d[0].a, d[0].b)
     )
     lost: dict[tuple[str, str], str] = {}
+    later: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     taken: list[tuple[Conflict, ConflictDecision, Loss]] = []
     for conflict, decision in ranked:
         a, b = (conflict.a, *conflict.also_a), (conflict.b, *conflict.also_b)
         winners, losers = (a, b) if decision.winner == "a" else (b, a)
         replaces = decision.sure and bool(conflict.evidence.get("replaces"))
+        if decision.sure and "newest_wins" in decision.evidence:
+            later[conflict.table, losers[0]].append(winners[0])
         if (conflict.table, losers[0]) in lost or ((conflict.table, winners[0]) in lost and not replaces):
             continue
         if decision.sure:
@@ -219,7 +223,7 @@ def _items(
         kept = _KEPT if conflict.table == "memories" else ()
         rests_on = tuple(dict.fromkeys((*SAID[conflict.table], *kept, *decision.rests_on)))
         taken.append((conflict, decision, Loss(winners[0], losers, rests_on)))
-    taken = [(c, d, _in_the_end(c, d, loss, lost)) for c, d, loss in taken]
+    taken = [(c, d, _ended_by(c.table, _in_the_end(c, d, loss, lost), lost, later, sides)) for c, d, loss in taken]
     mutations: dict[int, Mutation] = {}
     for table in SAID:
         at = [k for k, (conflict, _, _) in enumerate(taken) if conflict.table == table]
@@ -239,6 +243,33 @@ def _in_the_end(
     if winner == loss.winner or not (decision.sure and conflict.evidence.get("replaces")):
         return loss
     return replace(loss, winner=winner, ended_by=loss.winner)
+
+
+def _ended_by(
+    table: str,
+    loss: Loss,
+    lost: Mapping[tuple[str, str], str],
+    later: Mapping[tuple[str, str], Sequence[str]],
+    sides: ConflictRows,
+) -> Loss:
+    """Name the row at whose start the losers end, if it is not the winner.
+
+    It is the next value of a relation whose newest value wins, which lost to the winner in turn, or the row of a winner that began before
+    the loser and was stated again later.
+    """
+    (loser, *_), winner = loss.losers, loss.winner
+    began, own = since(table, loser, sides), sides.rows[table, winner]["valid_from"]
+    if loss.ended_by or began is None or own is None:
+        return loss
+    if own <= began:
+        again = sides.restated.get((table, winner))
+        return replace(loss, ended_by=again[0]) if again and again[1] > began else loss
+    between = sorted(
+        (start, id_)
+        for id_ in later.get((table, loser), ())
+        if lost.get((table, id_)) == winner and (start := since(table, id_, sides)) is not None and began < start < own
+    )
+    return replace(loss, ended_by=between[0][1]) if between else loss
 
 
 def _item(
@@ -271,17 +302,18 @@ def _item(
         **({"also_named": also} if (also := named[1:] or begins) else {}),
         **{key: _by_side(value, decision.winner) for key, value in figures.items()},
     }
-    equal = (conflict.also_a if decision.winner == "a" else conflict.also_b) if not loss.ended_by else ()
+    replaced_by = "" if (conflict.table, loss.ended_by) not in sides.rows else loss.ended_by  # else it was stated again
+    equal = (conflict.also_a if decision.winner == "a" else conflict.also_b) if not replaced_by else ()
     if equal:  # an answer against the winner ends these too, as long as they state this
         evidence["equal"] = {id_: _said_hash(conflict.table, id_, sides) for id_ in equal}
     if isinstance(spans := conflict.evidence.get("quoted"), Mapping):
         words = {s: sides.rows[conflict.table, id_]["text"] for s, id_ in (("a", conflict.a), ("b", conflict.b))}
         quoted = {s: quote(text[slice(*spans[s])], _LONGEST_QUOTE) for s, text in words.items()}
         evidence["quoted"] = _by_side(quoted, decision.winner)
-    if loss.ended_by:
-        evidence["ended_by"] = sentence(sides.rows[conflict.table, loss.ended_by], names)
+    if replaced_by:
+        evidence["ended_by"] = sentence(sides.rows[conflict.table, replaced_by], names)
     by_person = decision.policy == "manual"
-    sources = (c for id_ in (loss.ended_by or loss.winner, loss.losers[0]) for c in sides.chunks[conflict.table, id_])
+    sources = (c for id_ in (replaced_by or loss.winner, loss.losers[0]) for c in sides.chunks[conflict.table, id_])
     return Item(
         OPERATION,
         Decision.RESOLVE if decision.sure else Decision.REVIEW,

@@ -772,6 +772,72 @@ def test_newest_wins_for_other_relations_leaves_a_conflict_to_a_person() -> None
         assert set(decided(proposal).values()) == {"review"}
 
 
+CAPTAIN, HOME = "The captain of the Alcyon is Ada Lind.", "Aino lives in Narva."
+
+
+@pytest.mark.parametrize(
+    ("texts", "decision"),
+    [
+        ((CAPTAIN, "The captain of the Alcyon is Otto Berg."), "resolve"),
+        ((CAPTAIN, "The captain of the Alcyon is Swedish."), "review"),
+        ((CAPTAIN, "The captain of the Alcyon is Lutheran."), "review"),
+        ((CAPTAIN, "The captain of the Alcyon is deputised by Otto Berg."), "review"),
+        ((CAPTAIN, "The captain of the Alcyon is as old as Otto Berg."), "review"),
+        ((CAPTAIN, "The captain of the Alcyon is Otto Berg until Sunday."), "review"),
+        ((HOME, "Aino lives in Tartu."), "resolve"),
+        ((HOME, "Aino has moved to Tartu."), "resolve"),
+        ((HOME, "Aino lives in Tartu in winter."), "review"),
+        (("The membership fee is 265 pounds.", "The membership fee is 300 pounds."), "resolve"),
+        (("The membership fee is 265 pounds.", "The membership fee is 300 pounds from 1 January 2027."), "review"),
+        (("The price of coffee is 2 euros.", "The price of coffee is 3 euros at the airport."), "review"),
+        (("The tide gate of the mill is open.", "The tide gate of the mill is closed."), "resolve"),
+    ],
+)
+def test_newest_wins_decides_only_where_one_value_takes_the_place_of_another(
+    texts: tuple[str, str], decision: str
+) -> None:
+    """A value of another kind, one that holds at times or from a later day, and words beside it are asked about."""
+    chosen = ["the captain of … is", "lives in", "frames", "the membership fee is", "the tide gate of … is"]
+    rows = [{"text": text, "subject": "", "valid_from": since(30 - 9 * n)} for n, text in enumerate(texts)]
+    named = Settings(operations={"resolve_conflicts": {"newest_wins": chosen}})
+    found = decided(resolve_conflicts(replace(memories(*rows), settings=named)))
+    assert set(found.values()) <= {decision}
+    assert found or decision == "review"
+
+
+@pytest.mark.parametrize("policy", ["evidence_weighted", "keep_newest"])
+@pytest.mark.parametrize("chosen", [["frames"], []])
+def test_value_that_was_stated_again_and_merged_is_newer_than_what_arrives_late(policy: str, chosen: list[str]) -> None:
+    """The late arrival ends where the value was stated again, and the reason says that it was."""
+    rows: list[Row] = [{**PATRON[0], "valid_from": since(30)}, {**PATRON[1], "valid_from": since(20)}]
+    rows += [{**PATRON[0], "valid_from": since(10), "merged_into": uid(0), "invalidated_at": since(5)}]
+    options = {"policy": policy, "newest_wins": chosen}
+    inputs = memories(*rows, policy=policy)
+    (item,) = resolve_conflicts(replace(inputs, settings=Settings(operations={"resolve_conflicts": options}))).items
+    assert [row.id for row in item.mutation.rows] == [uid(1)]
+    assert f"was stated again on {since(10):%Y-%m-%d}" in str(item.evidence["side"])
+    (ends,) = [w.value for w in item.mutation.writes if w.cell.column == "valid_to"]
+    assert str(ends).startswith(f"{since(10):%Y-%m-%d}")
+    assert "ended_by" not in item.evidence
+
+
+def test_values_that_newest_wins_ends_in_a_row_end_where_the_next_one_begins() -> None:
+    rows = [
+        {"text": f"The printer of the office is in room {n}.", "subject": "", "valid_from": since(50 - 10 * n)}
+        for n in range(1, 5)
+    ]
+    named = Settings(operations={"resolve_conflicts": {"newest_wins": ["frames"]}})
+    items = resolve_conflicts(replace(memories(*rows), settings=named)).items
+    ends = {
+        i.mutation.rows[0].id: str(w.value)[:10]
+        for i in items
+        for w in i.mutation.writes
+        if w.cell.column == "valid_to"
+    }
+    assert ends == {uid(n): f"{since(30 - 10 * n):%Y-%m-%d}" for n in range(3)}
+    assert all(item.decision == "resolve" for item in items)
+
+
 def test_newest_wins_for_a_predicate_of_facts_ignores_what_was_learnt_of_it() -> None:
     inputs = world([fact("porto", "Porto", days=30), fact("lisbon", "Lisbon", days=10)])
     assert decided(resolve_conflicts(inputs)) == {uid("porto"): "review"}
