@@ -429,7 +429,7 @@ class StatementsProbe:
         ]
         summary = (
             f"{self.kept:,} of {counted(self.statements, 'statement')} ({self.share:.1%}) of {rows} that the plan retires or rewords "
-            f"{'is' if self.kept == 1 else 'are'} still in memory"
+            f"{'is' if self.kept == 1 else 'are'} still on record in memories or passages"
         )
         return f"{'; '.join([summary, ', '.join(apart)] if apart else [summary])}.{also}"
 
