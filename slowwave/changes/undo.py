@@ -87,6 +87,17 @@ SELECT run_id, action FROM night.journal WHERE row_id = %s AND table_name = %s A
 AND id > (SELECT coalesce(max(id), 0) FROM night.journal WHERE run_id = %s) ORDER BY id DESC LIMIT 1
 """
 
+_LATER_CHANGES: Final = """
+SELECT DISTINCT ON (j.run_id) j.run_id, j.table_name, j.row_id
+FROM (SELECT tbl, row_id FROM batch_cells UNION SELECT tbl, row_id FROM batch_rows) b
+JOIN night.journal j ON j.row_id = b.row_id AND j.table_name = b.tbl
+WHERE j.run_id <> %(source)s AND j.id > (SELECT coalesce(max(id), 0) FROM night.journal WHERE run_id = %(source)s)
+  AND j.undoes IS NULL AND NOT EXISTS (SELECT FROM night.journal u WHERE u.undoes = j.id)
+ORDER BY j.run_id, j.id
+LIMIT 10
+"""
+"""Later runs that changed rows of the batch and are not undone, each with one such row."""
+
 KEYS_NOW: Final = "SET CONSTRAINTS ALL IMMEDIATE"
 """The rows that a restored row refers to must exist at this point, even if a store defers the check to the end of the transaction."""
 
@@ -164,12 +175,17 @@ def undo_entries(
     undone = [str(i) for (i,) in connection.execute(_BATCH_ITEMS)]
     connection.execute("SET LOCAL slowwave.undo = 'on'")
     try:
-        _restore(connection, columns, rows, parameters, catalogue)
+        with connection.transaction():  # a savepoint, after which the later changes can be read
+            _restore(connection, columns, rows, parameters, catalogue)
     except (psycopg.IntegrityError, psycopg.DataError) as problem:  # its message quotes values of rows
+        later = connection.execute(_LATER_CHANGES.encode(), parameters).fetchall()
+        changed = "; ".join(f"run {run} changed {table} {row}" for run, table, row in later)
+        first = f"Undo the later change first ({changed})" if later else "Undo the later change first"
         raise UndoBlocked(
             f"Beside what was changed since, the values from before would break {problem.diag.constraint_name or 'a rule'} of "
             f"{problem.diag.table_name or 'the store'}, so nothing was undone: something that they name is no longer there, or something "
-            "else has its place. Undo the later change first, or name the other items with --items."
+            f"else has its place. {first}, or name the other items with --items.",
+            tuple(str(row) for _, _, row in later),
         ) from None
     return tuple(sorted(undone))
 

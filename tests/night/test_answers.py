@@ -75,6 +75,41 @@ def test_a_task_is_asked_about_under_its_own_heading_with_two_answers_and_ends_w
     assert [row.id for row in item.item.mutation.rows] == [uid("task")]
 
 
+def test_undo_names_the_later_run_that_keeps_an_old_value_from_coming_back(store: Store) -> None:
+    """A merge made a start earlier, and an answer ended the row before the start that it had."""
+    every = {"kind": "semantic", "author": "user", "source": "import", "subject": "club"}
+    newest = {"operations": {"resolve_conflicts": {"policy": "keep_newest"}}}
+
+    def told(rows: list[tuple[str, str, int]]) -> None:
+        remember(
+            store,
+            "acme",
+            newest,
+            memories=[
+                {"id": n, **every, "current_version_id": f"{n} text", "valid_from": ago(d), "importance": 1 / d}
+                for n, _, d in rows
+            ],
+            memory_versions=[{"id": f"{n} text", "memory_id": n, "ordinal": 1, "content": text} for n, text, _ in rows],
+        )
+
+    def asked(ops: str) -> NightPlan:
+        night = run_night(store, "acme", ops=ops, force=True)
+        assert night.plan is not None
+        return NightPlan("acme", night.plan.plan_hash, store)
+
+    told([(name, "The treasurer of the club is Ada Lind.", days) for name, days in (("again", 10), ("first", 60))])
+    merge = apply_approval(
+        store, approve(store, "acme", asked("dedupe_memories").hash, approver="mara", force=True, note="a test").id
+    ).run_id
+    told([("late", "The treasurer of the club is Otto Berg.", 30)])
+    plan = asked(OPS)
+    plan.answer(plan.questions[0], "this", "mara")
+    (later,) = applied(store, plan)
+    with pytest.raises(Refused, match=f"run {later} changed memories"):
+        undo_run(store, merge)
+    assert [undo_run(store, run) is not None for run in (later, merge)] == [True, True]
+
+
 def towns(store: Store, *names: str, slug: str = "acme") -> NightPlan:
     """The plan of a night over facts of one person who lives in each of the towns; nothing says which fact is right."""
     facts = [

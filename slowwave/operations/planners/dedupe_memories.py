@@ -22,8 +22,9 @@ days happened twice, so it is not merged; from three days on a person is asked w
 Every member has the rule's cosine with the survivor, or its text. The whole cluster lies within the window, if there is one, and no two
 members contradict each other or differ in a specific. What was merged into a member on an earlier night counts as a member, so that
 nights do not chain. The survivor is the pinned memory, else that of the most trusted source, of greatest confidence, importance, without
-small talk, the best written (a mark at its end, words as most copies have them), newest start, smallest id; a pinned memory is never
-absorbed. Cost: that of the pairs, and a comparison of the texts of each near pair.
+small talk, the best written (a mark at its end, words as most copies have them), newest start of events and restatements and oldest of
+memories with the same words, smallest id; a pinned memory is never absorbed. Cost: that of the pairs, and a comparison of the texts of
+each near pair.
 """
 
 from __future__ import annotations
@@ -443,7 +444,7 @@ def search_candidates(inputs: Inputs) -> None:
     for rule in rules(inputs.settings):
         if rule.window_days is None:  # within a window few rows are compared with each other
             live, places, _ = _comparable(inputs, rule.select(memories), rule, numbers)
-            _near(inputs, live, _rank(live, inputs.settings), places, rule, numbers)
+            _near(inputs, live, _rank(live, inputs.settings, oldest=True), places, rule, numbers)
 
 
 def _clusters(
@@ -456,7 +457,7 @@ def _clusters(
     near: list[_Cluster] | None,
 ) -> list[_Cluster]:
     live, places, copied = _comparable(inputs, live, rule, numbers)
-    rank = _rank(live, inputs.settings)
+    rank = _rank(live, inputs.settings, oldest=rule.window_days is None)
     i, j, cosine = _near(inputs, live, rank, places, rule, numbers)
     used = np.unique(np.concatenate([i, j]))
     window = None if rule.window_days is None else rule.window_days * DAY
@@ -511,17 +512,21 @@ def _near(inputs: Inputs, live: pa.Table, rank: Ints, places: Ints, rule: KindRu
     return np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([cosine, cosine])
 
 
-def _rank(live: pa.Table, settings: Settings) -> Ints:
-    """Return (n,) the positions in the order in which memories survive, 0 the best; rows are sorted by id."""
+def _rank(live: pa.Table, settings: Settings, *, oldest: bool) -> Ints:
+    """Return (n,) the positions in the order in which memories survive, 0 the best; rows are sorted by id.
+
+    Of equals the newest survives, or the ``oldest``. A survivor takes over the earliest start, so only then is it on record when the same
+    was stated again.
+    """
     trust = {source: n for n, source in enumerate(settings.source_precedence)}
     sources = live["source"].combine_chunks().dictionary_encode()
     ranks = np.array([trust.get(s, len(trust)) for s in sources.dictionary.to_pylist()] or [0], np.int64)
-    start = pc.fill_null(live["valid_from"].cast(pa.int64()), -(2**62)).to_numpy()
+    start = pc.fill_null(live["valid_from"].cast(pa.int64()), 2**62 if oldest else -(2**62)).to_numpy()
     chatty = live["chatty"].to_numpy().astype(bool)
     faults = _faults(live["text"])
     order = np.lexsort(
         (
-            *(np.arange(len(live)), -start, faults, chatty),
+            *(np.arange(len(live)), start if oldest else -start, faults, chatty),
             *(-live["importance"].to_numpy(), -live["confidence"].to_numpy()),
             *(ranks[sources.indices.to_numpy(zero_copy_only=False)], ~live["pinned"].to_numpy().astype(bool)),
         )
@@ -750,7 +755,7 @@ def _restated(
     rows = live.select(
         ("id", "text", "meant", "valid_from", "pinned", "kind", "subject", "source_chunk_ids")
     ).to_pylist()
-    rank = _rank(live, settings).tolist()
+    rank = _rank(live, settings, oldest=False).tolist()
     words = [words_to_share(row["meant"]) for row in rows]
     pairs: set[tuple[str, int, int]] = set()
     for group in sharing(words, blocks(live).astype(str).tolist()):

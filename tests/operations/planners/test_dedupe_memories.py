@@ -296,6 +296,14 @@ def test_survivor_of_equal_words_is_the_best_written(kind: str, texts: tuple[str
     assert item.evidence["names"][0] == texts[-1]  # pyright: ignore[reportIndexIssue]
 
 
+def test_oldest_of_memories_with_the_same_words_survives() -> None:
+    """So it stays on record when they were stated again, as the survivor takes over the earliest start; of events the newest survives."""
+    days = {"first": 3, "again": 9}
+    for kind, kept in (("semantic", "first"), ("event", "again")):
+        rows = [event(name, day, "Never deploy on Fridays.", kind=kind) for name, day in days.items()]
+        assert list(merged(propose(*rows)[1])) == [kept]
+
+
 def test_of_equals_the_smallest_id_survives() -> None:
     """Whatever the order of the rows."""
     first, last = sorted(("a", "b"), key=uid)
