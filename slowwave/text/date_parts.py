@@ -270,7 +270,6 @@ FEAST: Final = (
     r"(?:christmas(?:\s(?:eve|day))?|new\syear['’]?s\s(?:eve|day)|easter(?:\s(?:sunday|monday))?|good\sfriday|thanksgiving(?:\sday)?|halloween"
     r"|valentine['’]?s\sday|boxing\sday|black\sfriday|(?:the\s)?holidays)"
 )
-FEASTS_AGO: Final = r"(?:christmas(?:es)?|easters?|thanksgivings?|halloweens?)"
 
 _FIRST: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _FAR_ENOUGH: Final = 21
@@ -366,17 +365,9 @@ def feast(match: re.Match[str], place: PhraseContext) -> Value | None:
     return _feast_value(name, (back[-1] if n < 0 else ahead[0])[0], match, whole)
 
 
-def feasts_ago(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """Resolve "two Christmases ago"."""
-    name = re.sub(r"(?<=christmas)es$|(?<=[rgn])s$", "", match["feast"].lower())
-    n = number_of(match["n"])
-    back = [y for y in range(place.today.year - 1, place.today.year + 1) if _feast_days(name, y)[0] < place.today]
-    return _feast_value(name, back[-1] - n + 1, None, False) if n and not is_vague(match["n"]) and back else None
-
-
-def _feast_value(name: str, year: int, match: re.Match[str] | None, whole: bool) -> Value | None:
+def _feast_value(name: str, year: int, match: re.Match[str], whole: bool) -> Value | None:
     first, last = _feast_days(name, year, whole=whole)
-    part = (match["part"] or "").lower() if match else ""
+    part = (match["part"] or "").lower()
     return day_value(first, part) if first == last else interval(first, last, "range")
 
 

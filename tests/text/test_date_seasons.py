@@ -48,7 +48,6 @@ def test_a_season_is_an_interval_of_months(text: str, anchor: datetime, value: s
         ("She cooks this Thanksgiving.", SPRING, "2026-11-26"),
         ("On Black Friday she bought a drone.", SPRING, "2025-11-28"),
         ("They will fly home at Christmas.", SPRING, "2026-12-25"),
-        ("He moved out two Christmases ago.", AUTUMN, "2023-12-25"),
         ("She will be a lobster for Halloween this year.", SPRING, "2026-10-31"),
         ("Ann bought pumpkins for Halloween.", SPRING.replace(month=10, day=12), "2026-10-31"),
         ("Ann was a lobster for Halloween.", SPRING.replace(month=11, day=12), "2026-10-31"),

