@@ -51,13 +51,6 @@ def side_of_unit(match: re.Match[str], place: PhraseContext) -> Value | None:
     return _side(place.today, match["unit"].lower(), direction_of(when), match["side"].lower())
 
 
-def start_of_the_unit(match: re.Match[str], place: PhraseContext) -> Value | None:
-    """Resolve "at the beginning of the year" to the current year if the verb is in the past tense."""
-    if HABIT.search(_sentence(place)) or re.match(r"\s(?:of|in|that|when)\b", place.after()) or place.tense() != "past":
-        return None
-    return _side(place.today, match["unit"].lower(), 0, match["side"].lower())
-
-
 def side_of_month(match: re.Match[str], place: PhraseContext) -> Value | None:
     """Resolve "mid-March", "in late June" to the nearest one in the direction of the verb."""
     found = _nearest_month(match, place, same=True)

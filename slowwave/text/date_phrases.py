@@ -62,7 +62,6 @@ from slowwave.text.date_parts import (
     side_of_this,
     side_of_unit,
     soon,
-    start_of_the_unit,
     week_of_month,
 )
 from slowwave.text.date_values import (
@@ -628,11 +627,6 @@ RULES: Final[Sequence[Rule]] = (
         side_of_unit,
     ),
     _rule(
-        "the beginning of the year",
-        rf"(?:the{S})?(?P<side>start|beginning){S}of{S}the{S}(?P<unit>week|month|quarter|year)\b(?!-?end)",
-        start_of_the_unit,
-    ),
-    _rule(
         "the first week of March",
         rf"(?:the{S})?(?P<which>first|second|third|fourth|last|1st|2nd|3rd|4th){S}week{S}(?:of|in){S}(?P<month>{M})\b",
         week_of_month,
@@ -758,7 +752,7 @@ def _any(rules: Iterable[int]) -> re.Pattern[str]:
 
 
 _SELDOM: Final = (
-    *("earlier this month", "the end of next month", "late last year", "the beginning of the year", "mid-March"),
+    *("earlier this month", "the end of next month", "late last year", "mid-March"),
     *("spring of 2021", "two summers ago", "last summer", "over the summer", "last Christmas"),
     *("in June", "on the 9th", "the first week of March", "the second half of the year"),
 )
