@@ -466,9 +466,7 @@ def _is_no_name(word: str) -> bool:
 BESIDE: Final = r" \((?:about )?\d{4}(?:-\d\d){0,2}(?:/\d{4}(?:-\d\d){0,2})?\)"
 """A date as it is added after a phrase; also valid in RE2."""
 
-_NAMED: Final = frozenset(
-    ("last Christmas", "spring of 2021", "last summer", "over the summer", "in June")
-)
+_NAMED: Final = frozenset(("last Christmas", "spring of 2021", "last summer", "over the summer", "in June"))
 """Rules whose phrases may have capitals."""
 
 _COUNTED: Final = frozenset(
