@@ -49,13 +49,6 @@ _INTRODUCES: Final = re.compile(r"\b(?:name|call|called|this is|i['’]m|i am)\b
 """Words in every sentence by which a speaker introduces themself."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_IDIOM: Final = re.compile(
-    r"\b(?:(?:can['’]?t|cannot|can not|could ?n[o'’]t) (?:wait|help|believe|stop|agree more|be more|get enough)|"
-    r"not (?:only|just|to mention|sure|bad)|no (?:problem|doubt|worries|matter)|why not|never mind|don['’]t (?:worry|mind)|"
-    r"nothing (?:better|more))\b",
-    re.IGNORECASE,
-)
-"""Negations that deny nothing of what a clause states: matches "I can't wait to see it", not "I can't see it"."""
 
 _SOFTENED: Final = words_of("""
 hardly barely rarely scarcely seldom almost nearly few little quit quitted gave give given giving dislike dislikes disliked hate hates hated
@@ -316,8 +309,6 @@ class MemorySource:
                 _is_within(value, day) for days in self._days for day in days
             ):
                 continue
-            if _is_within_month(value, sentence.text):
-                continue
             explicit = {v: sentence.text[a:b] for a, b, v in date_places(sentence.text)}
             read = looked_at(sentence.text, passage.day) if passage.day else []
             explicit |= {
@@ -356,7 +347,7 @@ class MemorySource:
                 rivals = cut
             elif value in self._known or not counted:
                 continue
-            if len(rivals) == 1 and not _is_sum(value, [v for v, of, _ in stated if of == counted]):
+            if len(rivals) == 1:
                 (instead,) = rivals.values()
                 yield words, instead, _replaced(text, words, instead)
 
@@ -395,7 +386,7 @@ _LEFT_OUT: Final = (
 
 def _negation(clause: str, part: str, sentence: str) -> tuple[str, str] | None:
     """Return the negation that only one of two clauses has, in the order of the clauses; None if they agree or may agree."""
-    mine, theirs = (_IDIOM.sub(" ", text.replace("’", "'")) for text in (clause, part))
+    mine, theirs = clause.replace("’", "'"), part.replace("’", "'")
     own, other = (NEGATIONS.intersection(_lows(t)) - {"without"} for t in (mine, theirs))
     if bool(own) == bool(other):
         return None
@@ -483,12 +474,6 @@ def _is_within(value: str, day: str) -> bool:
     return any(relate(value, end) in ("same", "fits") for end in (first, last))
 
 
-def _is_within_month(value: str, sentence: str) -> bool:
-    """Return whether a sentence names the day of the month of a date: "the 5th"."""
-    day = value.rpartition("-")[2]
-    return len(value) == 10 and any(o[:-2] == str(int(day)) for o in specifics(sentence).ordinals if day.isdigit())
-
-
 def _is_rival(a: str, b: str) -> bool:
     return parse(a).sort == parse(b).sort and relate(a, b) == "rivals"
 
@@ -511,10 +496,3 @@ def _figures(text: str) -> list[tuple[str, str, str]]:
         if _APPROXIMATE.isdisjoint(before):
             found.append((number, counted, match[0]))
     return found
-
-
-def _is_sum(value: str, parts: Sequence[str]) -> bool:
-    try:
-        return len(parts) > 1 and float(value) == sum(map(float, parts))
-    except ValueError:
-        return False

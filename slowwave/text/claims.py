@@ -92,13 +92,6 @@ _NO_LIKING: Final = re.compile(
     r"chatting|talking|being|to (?:chat|talk|share|know|see|hear|think|share|believe|say|be)|my (?!own)|doing (?:it|this|that|so))\b",
     re.IGNORECASE,
 )
-_OWN_DEED: Final = re.compile(
-    r"^I(?: also| mostly| mainly| usually)? (?P<verb>speak|study|teach|collect|major in|play|use) (?P<rest>(?!it\b|"
-    r"the\b|this|that|these|those|to\b).+)$"
-)
-_HOBBIES: Final = re.compile(
-    r"^[Mm]y (?P<what>hobby|hobbies|pronouns|native language|mother tongue) (?P<verb>is|are|include) (?P<rest>.+)$"
-)
 
 _WHO: Final = rf"(?P<who>[Ww]e(?: all)?|I|[Tt]he team|[Tt]hey|(?:{NAME})(?:(?:, {NAME})* and (?:{NAME}|I))?)"
 _HAVE: Final = r"(?:['’]ve| have| has)?(?: just| now| finally| all| both| also| since)?"
@@ -106,12 +99,7 @@ _DECIDED: Final = re.compile(
     rf"^{_WHO}{_HAVE} (?P<verb>decided (?:to|that|on|against|not to)|agreed (?:to|that|on)|settled on|chose|opted (?:for|to)|approved|"
     r"ruled out|signed off on) (?P<rest>.+)$"
 )
-_GOING: Final = re.compile(r"^[Ww]e(?:['’]re| are| will|['’]ll) (?:going with|go with) (?P<rest>.+)$")
 _LABELLED: Final = re.compile(r"^(?:[Dd]ecision|[Dd]ecided|[Aa]greed)\s*[:–—-]\s+(?P<rest>.+)$")
-_SO_DECIDED: Final = re.compile(
-    r"^(?:[Ii]t (?:was|is|has been) |[Tt]he (?:final )?decision (?:is|was) )(?P<verb>decided (?:to|that)|agreed (?:to|"
-    r"that)|to|that) (?P<rest>.+)$"
-)
 
 _STATUS: Final = re.compile(
     rf"^{_THING} (?:is|are) {_SOON}(?:blocked|paused|on hold|delayed|behind schedule|on track|at risk|frozen|unblocked|"
@@ -123,11 +111,11 @@ _WHEN: Final = re.compile(
     rf"^{_THING} (?:(?:is|are|was|has been) {_SOON})?(?:due|scheduled|planned|set|expected|moved|slipped|postponed|pushed|brought forward)"
     rf"(?: back| out| forward)?(?: from {_DATE})?(?: (?:on|for|by|to|in|until|at))* (?P<when>{_DATE})"
 )
-_DATE_OF: Final = re.compile(r"['’]s (?:(?:new|current|revised|final) )?(?:due date|deadline|date)$")
 _LAUNCHES: Final = re.compile(
     rf"^{_THING} (?:launches|starts|begins|ends|ships|closes|opens|takes place) (?:on|in) (?P<when>{_DATE})"
 )
 _SINGLE: Final = "deadline|due date|budget|owner|price|launch date|release date|status|target|limit"
+_DATE_OF: Final = re.compile(r"['’]s (?:(?:new|current|revised|final) )?(?:due date|deadline|date)$")
 _OF_THING: Final = re.compile(
     rf"^(?:[Tt]he )?(?:new |current |revised |updated |final )?"
     rf"(?P<what>{_SINGLE}) (?:of|for) (?P<subject>(?:the )?(?:{NAME})(?: [\w.-]+){{0,3}}?) is {_SOON}(?P<rest>.+)$"
@@ -135,11 +123,6 @@ _OF_THING: Final = re.compile(
 _PART: Final = re.compile(
     rf"^[Tt]he (?P<what>[a-z][a-z -]{{2,30}}) (?:of|for) (?P<subject>{NAME}) (?:runs for|lasts|costs|takes|ends on|"
     rf"expires on|is (?=\d|[A-Z])) (?P<rest>.+)$"
-)
-_THINGS_OWN: Final = re.compile(
-    rf"^(?P<subject>{NAME})['’]s (?P<what>deadline|due date|budget|owner|price|launch date|release date|target|limit|"
-    rf"region|database|retention) is "
-    rf"{_SOON}(?P<rest>.+)$"
 )
 _MADE_OF: Final = re.compile(
     rf"^{_THING} (?:uses|runs on|is (?:written|built|hosted|based|deployed) (?:in|on|with|at)|depends on|costs|stores|"
@@ -275,7 +258,7 @@ def slot_of(statement: str) -> str:
     for pattern in (_LEADS, _LED):
         if match := pattern.match(text):
             return f"lead of {_key(match['thing'])}"
-    for pattern in (_OF_THING, _THINGS_OWN, _FAVOURITE):
+    for pattern in (_OF_THING, _FAVOURITE):
         if (match := pattern.match(text)) and match["subject"]:
             what = fold(match["what"])
             return f"{'date' if what == 'due date' else what} of {_key(match['subject'])}"
@@ -288,12 +271,6 @@ def slot_of(statement: str) -> str:
 def _decision(text: str) -> PlainClaim | None:
     if match := _LABELLED.match(text):
         return _decided(f"Decided: {match['rest']}", match["rest"])
-    if match := _GOING.match(text):
-        return _decided(f"Decided to go with {match['rest']}", match["rest"])
-    if match := _SO_DECIDED.match(text):
-        verb = match["verb"]
-        verb = verb if " " in verb else f"decided {verb}"
-        return _decided(f"{verb.capitalize()} {match['rest']}", match["rest"])
     if (match := _DECIDED.match(text)) is None:
         return None
     who, verb, rest = match["who"], match["verb"], match["rest"]
@@ -336,13 +313,6 @@ def _of_self(text: str, speaker: str) -> PlainClaim | None:
             if rest
             else None
         )
-    if match := _HOBBIES.match(bare):
-        rest = third_person(match["rest"])
-        return PlainClaim("fact", "", _ended(f"{speaker}'s {match['what']} {match['verb']} {rest}")) if rest else None
-    if match := _OWN_DEED.match(bare):
-        rest, verb = third_person(match["rest"]), match["verb"]
-        third = {"study": "studies", "teach": "teaches", "major in": "majors in"}.get(verb, f"{verb}s")
-        return PlainClaim("fact", "", _ended(f"{speaker} {third} {rest}")) if rest else None
     return _own_relation(bare, speaker)
 
 
@@ -381,7 +351,7 @@ def _named(text: str) -> PlainClaim | None:
         )
     if (match := _FAVOURITE.match(text)) and match["subject"]:
         return PlainClaim("preference", match["subject"], _ended(text), slot_of(text))
-    for pattern in (_WHEN, _LAUNCHES, _STATUS, _OF_THING, _THINGS_OWN):
+    for pattern in (_WHEN, _LAUNCHES, _STATUS, _OF_THING):
         if match := pattern.match(text):
             return PlainClaim("state", _bearer(match["subject"]), _ended(_main(text)), slot_of(text))
     if (match := _LEADS.match(text) or _LED.match(text)) and match["subject"] and is_given(_first(match["subject"])):
@@ -488,11 +458,6 @@ _NUMBER: Final = re.compile(r"(?<![\w.,])\d[\d.,]*\d|(?<![\w.,])\d")
 _NAME: Final = re.compile(r"(?<!^)(?<![.!?:] )\b[A-Z][\w'’-]+")
 _DUE: Final = re.compile(r"\b(?:due|deadline)\b", re.IGNORECASE)
 _DUE_SLOTS: Final = ("date", "due date", "deadline")
-_DATE_NOUNS: Final = frozenset(("deadline", "due", "date", "launch", "release"))
-_SLOT_NOUNS: Final = re.compile(
-    r"\b(?:deadline|due|date|budget|owner|price|cost|status|target|limit|lead|region|database|retention|launch|release)(?=s?\b)",
-    re.IGNORECASE,
-)
 
 
 class HeardSentence(NamedTuple):
@@ -551,7 +516,7 @@ def _read(one: HeardSentence) -> _Read:
 
 def _corrects(one: _Read, key: frozenset[str], later: _Read, *, near: bool) -> bool:
     claim, other_claim = one.said.claim, later.said.claim
-    named = key <= later.words if key else one.said.speaker == later.said.speaker and _is_of_self(later)
+    named = bool(key) and key <= later.words
     if claim is None or not (named or (near and later.turns)):
         return False
     if other_claim is not None and claim.slot and other_claim.slot == claim.slot:
@@ -563,7 +528,7 @@ def _corrects(one: _Read, key: frozenset[str], later: _Read, *, near: bool) -> b
     if named:
         if other:
             return later.turns or not (is_open(text) or _repeats(earlier_values, values))
-        return later.retracts and not _has_values(values) and _is_of_same_noun(one.said.text, text)
+        return later.retracts and not _has_values(values)
     if (other_claim is not None and other_claim.about) or values.names - earlier_values.names - {fold(claim.about)}:
         return False
     if other:
@@ -574,11 +539,6 @@ def _corrects(one: _Read, key: frozenset[str], later: _Read, *, near: bool) -> b
 def _subject_words(claim: PlainClaim) -> frozenset[str]:
     """Return the words that name the subject of a claim; empty for the speaker."""
     return frozenset(re.sub(r"^(?:the|our) |['’]s\b", "", normalise_name(claim.about)).split())
-
-
-def _is_of_self(later: _Read) -> bool:
-    """Return whether speakers refer to a value of their own ("my budget should be")."""
-    return bool({"i", "my", "me"} & later.words) and bool(_SLOT_NOUNS.search(later.said.text))
 
 
 def _is_other(said: _Values, values: _Values) -> bool:
@@ -606,15 +566,6 @@ def _has_values(values: _Values) -> bool:
 def _is_due(claim: PlainClaim, text: str) -> bool:
     """Return whether a claim states when something is due, whatever its slot."""
     return claim.slot.partition(" of ")[0] in _DUE_SLOTS and _DUE.search(text) is not None
-
-
-def _is_of_same_noun(text: str, later: str) -> bool:
-    """Return whether a retraction concerns a claim: it names the same noun ("the budget of Lantern"), or no noun."""
-    mine, theirs = (
-        {"date" if noun.lower() in _DATE_NOUNS else noun.lower() for noun in _SLOT_NOUNS.findall(t)}
-        for t in (text, later)
-    )
-    return not theirs or not theirs.isdisjoint(mine)
 
 
 def _values(text: str) -> _Values:

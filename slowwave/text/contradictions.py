@@ -384,7 +384,6 @@ def _agree(one: StatementLine, two: StatementLine, place: Place, terms: tuple[st
         _is_open(line, _OPEN)
         or _is_subject(line, start)
         or _is_added(line, start)
-        or (how == "kind" and _is_verb(line, start))
         or _is_listed(line, start, end, term)
         for line, start, end, term in lines
     )
@@ -503,12 +502,6 @@ def _is_subject(line: StatementLine, start: int) -> bool:
     return opens and line.article not in _ARTICLES
 
 
-def _is_verb(line: StatementLine, start: int) -> bool:
-    """Return whether the term is a verb, whatever else it could be, because it follows a person or an auxiliary."""
-    before = line.words[start - 1] if start else ""
-    return before in _ACTS or (before == "to" and start > 1 and line.words[start - 2] in _ACT_TO)
-
-
 def _is_added(line: StatementLine, start: int) -> bool:
     """Return whether the term adds to existing items: a spare hoist, or one of the new items that somebody gets."""
     before = line.words[max(0, start - 2) : start]
@@ -545,12 +538,6 @@ _ARTICLES: Final = words_of("a an the")
 _DETERMINERS: Final = words_of("my your his her its our their this that these those")
 _JOINS: Final = words_of("and or nor , ; &")
 _FIRST: Final = words_of("one some most half each")
-_ACTS: Final = words_of(
-    "i you he she we they who will would can could should shall must may might don't doesn't didn't won't can't"
-)
-_ACT_TO: Final = words_of(
-    "want wants wanted need needs needed like likes have has had going able used try plan plans hope hopes you me him us"
-)
 _SOME: Final = words_of("another other others many few several sometimes either partly")
 _OPEN: Final = _SOME | words_of("also too often usually besides additionally any")
 _ADDED: Final = words_of("second third extra additional further spare")

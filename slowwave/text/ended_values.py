@@ -90,10 +90,6 @@ _GOES: Final = words_of(
     "go goes going went move moves moved moving commute commutes travel travels subscribe subscribed belong"
 )
 _OF_DAYS: Final = re.compile(r"\b(?:(?:to|yester)day|tonight|this \w+|last \w+)['’]s\b", re.IGNORECASE)
-_OF_A_DAY: Final = re.compile(
-    r"\b(?:(?<!as of )today|tonight|tomorrow|this (?:morning|afternoon|evening)|next (?:\w+day|week|weekend|month|year))\b",
-    re.IGNORECASE,
-)
 _DENIES: Final = re.compile(r"n['’]t$|^(?:not|never)$", re.IGNORECASE)
 
 TRIGGER: Final = re.compile(rf"(?i)(?:\b|^|[,—–-])(?:{_WORDS['hint']})")
@@ -192,10 +188,8 @@ def _is_stated(sentence: str) -> bool:
 def _is_held_as(earlier: str, later: str) -> bool:
     """Return whether an earlier sentence may have held the value that the later one ends.
 
-    A wish ends only wishes. A statement about a day has ended with that day.
+    A wish ends only wishes.
     """
-    if _OF_A_DAY.search(earlier):
-        return False
     return is_wish(earlier) if is_wish(later) else is_present(earlier)
 
 

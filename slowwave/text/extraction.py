@@ -27,7 +27,6 @@ from slowwave.text.names import (
     TOWNS,
     UNKNOWN,
     NameToken,
-    is_dialogue,
     is_given,
     is_office,
     is_plain,
@@ -287,7 +286,7 @@ def _is_coined(words: Sequence[str]) -> bool:
 
 def _names(text: str, tokens: Sequence[NameToken], quoted: Sequence[Mention]) -> Iterator[tuple[Mention, int]]:
     """Yield names with the strength of their type (0 to 3)."""
-    taken, lines, dialogue = _Taken(quoted), HeadingLines.from_text(text), is_dialogue(text)
+    taken, lines = _Taken(quoted), HeadingLines.from_text(text)
     lower = {token.folded for token in tokens if not token.capital}
     inside = {token.folded for token in tokens if token.capital and not token.initial}
     place = 0
@@ -310,7 +309,7 @@ def _names(text: str, tokens: Sequence[NameToken], quoted: Sequence[Mention]) ->
             continue
         before = tokens[first - 1].folded if first and run[0].gap.strip() in ("", ",") else ""
         following = tokens[last].folded if last < len(tokens) and tokens[last].gap == " " else ""
-        kind, strength = name_type(text, run, name, before, following, dialogue=dialogue)
+        kind, strength = name_type(text, run, name, before, following)
         if _is_name(run, name, kind, strength, lower, inside, before=before, heading=lines.is_heading(start)):
             yield Mention(name, kind, start, start + len(name)), strength
 

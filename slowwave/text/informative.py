@@ -119,7 +119,6 @@ _VAGUE: Final = re.compile(
     r"afternoon|evening|day|time|sprint|friday|monday|tuesday|wednesday|thursday|saturday|sunday)\b)",
     re.IGNORECASE,
 )
-_THAT: Final = re.compile(r"\b(?:decided|agreed|is|was) that\b")
 _WORD: Final = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
 _LEANS: Final = frozenset(("he", "she", "it", "they", "this", "that", "these", "those", "which", "so"))
 
@@ -178,7 +177,7 @@ def _kind_of(text: str) -> SentenceKind | None:
 
 def _vague(text: str) -> bool:
     """Return whether a sentence depends on a word that refers to an earlier sentence."""
-    return _VAGUE.search(_THAT.sub(" ", text)) is not None
+    return _VAGUE.search(text) is not None
 
 
 def _leans(text: str) -> bool:

@@ -374,7 +374,6 @@ _SENTENCE: Final = 200
 _NO_FAMILY: Final = ORGANISED | PRODUCTS | PRODUCT_NEXT | WORKS | NAMED_AFTER
 """Words after a given name that show that it is part of another name: Nobel Prize, Turing Test."""
 _AUTHOR: Final = re.compile(r" ?(?:\(@|<[\w.+-]{1,64}@)")
-_LABEL: Final = re.compile(r"^[A-Z][\w'’-]{1,20}(?: [A-Z][\w'’-]{1,20}){0,2}: \S", re.MULTILINE)
 _PEOPLE_OF: Final = ("ans", "ers", "ese")
 
 
@@ -399,13 +398,10 @@ class NameToken:
         return self.text[0].isupper()
 
 
-def name_type(
-    text: str, run: Sequence[NameToken], name: str, before: str, following: str, *, dialogue: bool = False
-) -> tuple[str, int]:
+def name_type(text: str, run: Sequence[NameToken], name: str, before: str, following: str) -> tuple[str, int]:
     """Return the type of a name and the strength of its evidence.
 
     The strength is 3 if the text states the type, 2 if a list has it, 1 if the context or the form suggests it, and 0 without evidence.
-    In a ``dialogue`` lines begin with their speaker.
     """
     words = [token.folded for token in run]
 
@@ -430,7 +426,7 @@ def name_type(
         return "organization", 2
     if (kind := _listed(words, joined, software=software)) is not None:
         return kind, 2
-    if _is_spoken_of(text, run, before, dialogue=dialogue) or (_is_person(words) and not _is_short(run[-1].text)):
+    if _is_spoken_of(text, run, before) or (_is_person(words) and not _is_short(run[-1].text)):
         return "person", 2
     if following in PRODUCT_NEXT and not all(map(is_plain, words)):
         return "product", 1
@@ -508,7 +504,7 @@ def _is_sure_given(word: str) -> bool:
     return word in GIVEN_ALONE or (is_given(word) and not is_plain(word) and word not in known_names().places)
 
 
-def _is_spoken_of(text: str, run: Sequence[NameToken], before: str, *, dialogue: bool) -> bool:
+def _is_spoken_of(text: str, run: Sequence[NameToken], before: str) -> bool:
     """Return whether the context shows a person: a role before the name, or a colon after it at the start of a line."""
     words = [token.folded for token in run]
     if len(words) > 3 or all(is_plain(word) and not is_given(word) for word in words):
@@ -520,15 +516,7 @@ def _is_spoken_of(text: str, run: Sequence[NameToken], before: str, *, dialogue:
     ahead = text[begins : run[0].start].strip()
     if text[end : end + 2] not in (": ", ":\n") or ahead.strip("*-_>["):
         return False
-    return _is_person(words) or (
-        dialogue and not ahead and all(_personal(token.text) and not is_plain(token.folded) for token in run)
-    )
-
-
-def is_dialogue(text: str) -> bool:
-    """Return whether at least two lines begin with the name of a speaker."""
-    found = _LABEL.finditer(text)
-    return next(found, None) is not None and next(found, None) is not None
+    return _is_person(words)
 
 
 def _is_person(words: Sequence[str]) -> bool:

@@ -76,33 +76,10 @@ _SUBORDINATE: Final = re.compile(
     r"\b(?P<free>what(?:ever)?|how|why)\b|\b(?:that|which|who|whom|whose|where|when|if|whether|before|after|once)\b(?!\s(?:every|each)\b)",
     re.IGNORECASE,
 )
-_CONTACT: Final = re.compile(
-    r"\b(?:the|a|an|my|our|his|her|their|its)\s(?:\w+\s){1,3}?(?P<who>I|you|he|she|it|we|they)\s"
-)
-"""A relative clause without a pronoun: "the bag I bought"."""
 
-_EMBEDDED: Final = re.compile(
-    r"(?:\b(?:who|which|where|whom)|\b(?:the|an?|my|our|his|her|their|this)\s(?:\w+\s){1,2}that)\s(?:\w+\s){0,2}$",
-    re.IGNORECASE,
-)
-"""The words before a marker that describes a noun only: "the café that we often visit closes next week"."""
 
-_ENDPOINT: Final = re.compile(r"\b(?:since|until|till|starting|as of)\s$", re.IGNORECASE)
-"""The words before the day on which a habit began or ends: "Since last week my phone always crashes"."""
-
-_WILL: Final = re.compile(r"\b(?:will|won['’]t|shall|gonna|going to)\b|['’]ll\b", re.IGNORECASE)
-_MENTAL: Final = re.compile(
-    r"\b(?:remember|recall|forget|regret|miss|think|dream|talk|laugh|wonder|reminisce|cherish|mention|thank|grateful|want|wish|hope)\w*\b",
-    re.IGNORECASE,
-)
-"""Verbs of a habit about one event: "I often think about last summer"."""
-
-_PERFECT: Final = re.compile(r"(?:\b(?:has|have|had)|['’](?:ve|s|d))\s$", re.IGNORECASE)
 _ORDERS: Final = re.compile(r"\W*(?:(?:and|but|so|or|please|rule|tip)\W+)*$", re.IGNORECASE)
-_NOT_ORDERED: Final = re.compile(
-    r"\s(?:again|mind|once|before|been|did|do|does|have|has|had|would|will|was|were|is|are|am|could|can|in|a|the|i|we|he|she|they|\w+ed)\b",
-    re.IGNORECASE,
-)
+
 _PUT_OFF: Final = re.compile(
     r"\b(?:never|don['’]t|do not|why)\s(?:\w+\s){0,2}?(?:put(?:\s\w+){0,3}?\soff|postpone|leave|defer|delay|save)\b"
     r"(?=[^.!?]*\b(?:what(?:ever)?|things?|anything|tasks|work|chores)\b)",
@@ -139,6 +116,7 @@ _CONDITIONS: Final = re.compile(
 """Words of a rule for all such cases: "If a parcel misses the van, it arrives tomorrow"; or of one case: "If it rains tomorrow"."""
 
 _PAST: Final = frozenset(("past", "unclear"))
+_FUTURE: Final = frozenset(("future",))
 _LENGTH: Final = (
     (1, re.compile(r"second|minute|hour", re.IGNORECASE)),
     (
@@ -192,7 +170,7 @@ def _is_part_of_present(text: str, first: int, last: int, phrase: tuple[int, int
     stop = relative.start() if relative else last
     if any(not _PARTICIPLE.search(text, first, place) for place in _places(cues, first, stop, _PAST)):
         return False
-    if any(not _SCHEDULED.match(text, place, stop) for place in _places(cues, first, stop, frozenset(("future",)))):
+    if any(not _SCHEDULED.match(text, place, stop) for place in _places(cues, first, stop, _FUTURE)):
         return False
     return any(
         verb["be"]
@@ -236,43 +214,23 @@ def _by_marker(
     kind = str(marker.lastgroup)
     ahead = _AHEAD.search(text, start, end) is not None
     if kind == "never" and _ORDERS.fullmatch(text, first, marker.start()):
-        ordered = not _NOT_ORDERED.match(text, marker.end()) and not _places(
-            cues, marker.end(), marker.end() + 16, _PAST
-        )
-        return "repeated" if ordered else ""
+        return "" if _places(cues, marker.end(), marker.end() + 16, _PAST) else "repeated"
     sub = next((m for m in _SUBORDINATE.finditer(text, first, last) if text[first : m.start()].strip()), None)
-    contact = _CONTACT.search(text, marker.end(), start)
-    stop = min(sub.start() if sub else last, contact.start("who") if contact else last)
-    past = any(not _PARTICIPLE.search(text, first, place) for place in _places(cues, first, stop, _PAST))
+    stop = sub.start() if sub else last
     smaller = kind == "period" and _length(marker[0]) < _length(text[start:end])
+    if any(not _PARTICIPLE.search(text, first, place) for place in _places(cues, first, stop, _PAST)):
+        if ahead and kind != "never":
+            return "repeated"
+        return "doubtful" if kind == "period" and not smaller else ""
     if kind == "never":
-        return "" if past or ahead or _places(cues, first, stop, frozenset(("future",))) else "doubtful"
-    if _ENDPOINT.search(text, max(0, start - 16), start):
-        return ""
-    if start > marker.end() and (embedded := _EMBEDDED.search(text, first, marker.start())):
-        return (
-            "" if text[: embedded.start()].rstrip().endswith(",") and "," in text[marker.end() : start] else "doubtful"
-        )
-    perfect = _PERFECT.search(text, max(first, marker.start() - 8), marker.start()) is not None
-    if past:
-        if ahead:
-            return "doubtful" if perfect else "repeated"
-        return "doubtful" if kind == "period" and not smaller and marker.start() < stop else ""
+        return "" if ahead or _places(cues, first, stop, _FUTURE) else "doubtful"
     owned = text[end - 2 : end] in ("'s", "’s")
     adjacent = not owned and (marker.end() >= start - 4 > marker.start() or end + 1 >= marker.start() > start)
     if smaller and (adjacent or not text[first:start].strip(" ,\"'")) and not _BEFORE_NOUN.search(text, first, start):
         return ""  # "every day next week"
-    if _WILL.search(text, first, stop):
-        if kind == "period":
-            return "" if smaller and not _BEFORE_NOUN.search(text, first, start) else "repeated"
-        return "repeated" if ahead or not _MENTAL.search(text, first, stop) else ""
-    if smaller and _places(cues, first, stop, frozenset(("future",))):
-        return ""
-    own = contact.start("who") if contact else sub.start() if sub and not sub["free"] and sub.end() < start else 0
-    if own and _places(cues, own, last, _PAST | {"future"}):
+    own = sub.start() if sub and not sub["free"] and sub.end() < start else 0
+    if own and _places(cues, own, last, _PAST | _FUTURE):
         return "doubtful"  # "wears the coat that she bought last week"
-    if not ahead and _MENTAL.search(text, first, stop):
-        return "doubtful"
     return "repeated"
 
 

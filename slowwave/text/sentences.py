@@ -306,7 +306,6 @@ def _fragment(words: list[str]) -> Lean:
     return "" if verbal or not all(w.isascii() for w in words) else "previous"
 
 
-_TITLED: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Dr|Prof|Sir|Frau|Herr|Mme|Señora?)\b")
 PEOPLE: Final = words_of("""
 mother father mom mum dad sister brother son daughter wife husband partner girlfriend boyfriend friend uncle aunt cousin grandmother
 grandfather grandma grandpa niece nephew neighbour neighbor colleague coworker boss manager teacher student doctor nurse patient client
@@ -318,11 +317,11 @@ president director coach therapist roommate classmate guest
 def people(sentence: str) -> tuple[bool, bool]:
     """Return whether a sentence certainly mentions a person, and whether it may.
 
-    A title, a role, or a name that does something makes it certain.
+    A role, or a name that does something makes it certain.
     """
     words = _WORD.findall(sentence)
     lows = [w.lower() for w in words]
-    if _TITLED.search(sentence) or any(low.removesuffix("'s") in PEOPLE for low in lows):
+    if any(low.removesuffix("'s") in PEOPLE for low in lows):
         return True, True
     named = [k for k, w in enumerate(words) if w[0].isupper() and lows[k] not in OPENERS and lows[k] not in GRAMMAR]
     inside = [k for k in named if k]

@@ -112,7 +112,6 @@ def test_a_plain_statement_of_the_value_ends(earlier: str, later: str) -> None:
         ("My private laptop is a ThinkPad.", "At work I replaced the ThinkPad with a MacBook."),
         ("Our eldest has to be home by nine.", "The twins' curfew has gone from nine to ten."),
         ("I am back to chat with you.", "I gave up chat."),
-        ("We have pizza today.", "The pizza is gone."),
         ("I play the cello and the oboe.", "I gave up the cello."),
         ("I play the oboe and the cello.", "I gave up the cello."),
         ("I drive a Fiat Panda (until 2026-04-01; then: “It rusts”).", "I sold the Fiat Panda and bought a Kia Niro."),

@@ -59,13 +59,9 @@ def test_date_in_habit_or_rule_is_left_alone(text: str) -> None:
         "The weekly report is due tomorrow.",
         "Check if the parcel arrives tomorrow.",
         "She left yesterday, as always without a word.",
-        "Since last week my phone always crashes.",
         "Up until last week I always used an editor.",
-        "My brother, who often travels for work, comes home tomorrow.",
         "The bakery always sells out, so order the cake for tomorrow.",
         "Usually he cooks, but yesterday I cooked.",
-        "I will always remember last week.",
-        "Never again will I fly with them after yesterday.",
         "Don't forget to call Ann tomorrow.",
         "My back often hurts and I see my doctor tomorrow.",
     ],
@@ -78,9 +74,6 @@ def test_date_next_to_word_of_repetition_is_written(text: str) -> None:
     "text",
     [
         "She often wears the coat that she bought last week.",
-        "The café that we often visit closes next week.",
-        "I have always wanted to go to Rome next year.",
-        "I often think about last week.",
     ],
 )
 def test_perhaps_repeated_date_is_asked_about(text: str) -> None:
