@@ -31,6 +31,7 @@ PLAIN_PAIRS: Final = PAIRS.with_name("changed_facts_3.toml")
 MIXED_PAIRS: Final = PAIRS.with_name("changed_facts_4.toml")
 TASKS: Final = PAIRS.with_name("changed_facts_5.toml")
 WITHDRAWN: Final = PAIRS.with_name("changed_facts_6.toml")
+ONE_FORM: Final = PAIRS.with_name("changed_facts_7.toml")
 
 
 def read(path: Path = PAIRS) -> list[dict[str, str | bool]]:
@@ -69,6 +70,10 @@ def quality() -> list[Part]:
         "Tasks, and statements that close them or look like it. Half of them were looked at.": (read(TASKS), 2),
         "Withdrawals, reassignments and reopenings, or what looks like them. Half of them were looked at.": (
             read(WITHDRAWN),
+            2,
+        ),
+        "Statements of one form with another value, or that both hold. Half of them were looked at.": (
+            read(ONE_FORM),
             2,
         ),
     }

@@ -33,7 +33,16 @@ from slowwave.text.date_context import IRREGULAR
 from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion, is_profession
 from slowwave.text.figures import is_unit, join_thousands
-from slowwave.text.frames import PASSING, SEVERAL, TAKES_MANY, shared_beginning, shared_end, without_lead
+from slowwave.text.frames import (
+    PASSING,
+    SEVERAL,
+    TAKES_MANY,
+    may_be_imperative,
+    shared_beginning,
+    shared_end,
+    without_lead,
+    without_tail,
+)
 from slowwave.text.lexicon import TERMS, is_word
 from slowwave.text.names import is_given, is_plain, known_names
 from slowwave.text.relations import MEMBERSHIPS
@@ -170,13 +179,13 @@ _APPOSED: Final = re.compile(
 )
 """Matches ", the captain of the Aurora" after a name, and "our dentist, Ada Lind,"."""
 
-_TAIL: Final = re.compile(r",? (?:which|that|this) is (?:where|why|how|when)\b.*$", re.IGNORECASE)
-"""Matches ", that is where I live"."""
-
 _MINE: Final = re.compile(r"\b(?:[Mm]y|[Oo]ur) ([\w-]+)(?: ([\w-]+))?")
 _BY_SPEAKER: Final = re.compile(r"(?:I|We|i|we)(?:['’]\w+)? ")
 _ENDS_IN_NAME: Final = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*$")
 _PASSING: Final = PASSING - {"this"} | words_of("once usually mostly")
+_AT_ONE_TIME: Final = frozenset(
+    product(("this",), words_of("morning afternoon evening weekend week month quarter term season year"))
+)
 _LIGHT: Final = frozenset(
     map(
         root_of,
@@ -252,7 +261,7 @@ def _clauses(text: str) -> Iterator[tuple[str, str]]:
 def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposition | None:
     if len(clause) > _LONGEST:
         return None
-    clause = _TAIL.sub("", without_lead(clause))
+    clause = without_tail(without_lead(clause))
     old = _INSTEAD.search(clause)
     stated = join_thousands(clause[: old.start()] if old else clause)
     tokens = _TOKEN.findall(stated)
@@ -273,7 +282,7 @@ def _read(sentence: str, clause: str, ahead: str, *, corrects: bool) -> Proposit
     holds = is_present(stated)
     if _EXAMPLE.search(stated) or (not holds and is_open(stated)):
         return None
-    holds = holds and _PASSING.isdisjoint(words)
+    holds = holds and _PASSING.isdisjoint(words) and not any(pair in _AT_ONE_TIME for pair in pairwise(words))
     inner = not sentence.startswith(clause[:_SHORT])
     if inner and tokens[0].islower() and (words[0] in IRREGULAR or words[0].endswith("ed")):
         return None  # a verb whose subject is in another clause
@@ -510,7 +519,7 @@ def other_stated_value(earlier: Proposition, later: Proposition) -> OtherStatedV
     if later.old.issuperset(later.relation.words) and later.old:
         return _exchanged(earlier, later)
     mine, theirs = _apart(earlier, later), _apart(later, earlier)
-    if mine is None or theirs is None or (not later.old and (len(mine) != len(theirs) or len(mine) > 1)):
+    if mine is None or theirs is None or (not later.old and not _are_paired(mine, theirs, new=later.is_news)):
         return None
     left, more = _left(earlier, later), _left(later, earlier)
     both = frozenset(earlier.relation.stems) & frozenset(later.relation.stems)
@@ -600,6 +609,14 @@ def _exchanged(earlier: Proposition, later: Proposition) -> OtherStatedValue | N
     if len(wrong) != 1 or len(later.values) != 1 or not _are_rivals(wrong[0], later.values[0], same=True):
         return None
     return OtherStatedValue(later.old, frozenset((wrong[0].relation,)), sure=False, figures=wrong[0].kind not in _NAMED)
+
+
+def _are_paired(mine: Sequence[Slot], theirs: Sequence[Slot], *, new: bool) -> bool:
+    """Return whether two clauses differ in one value at most, or if the later one is ``new`` in several, each with a rival in its place."""
+    several = new and all(
+        one.link in _SINGLE and _are_rivals(one, other, same=False) for one, other in zip(mine, theirs, strict=False)
+    )
+    return len(mine) == len(theirs) and (len(mine) < 2 or several)
 
 
 def _possessed(one: Proposition) -> frozenset[str]:
@@ -843,16 +860,6 @@ def _task(text: str) -> tuple[str, ...] | None:
     if not verb.isalpha() or verb in GRAMMAR or verb in _STATIVE or not (marked or words[1] in _DETERMINERS):
         return None
     return words if _STATES.isdisjoint(words) and may_be_imperative(verb) else None
-
-
-_NO_VERBS: Final = _PREPOSITIONS | _DAYS | _MONTHS
-
-
-def may_be_imperative(word: str) -> bool:
-    """Return whether a word may be the base form of a verb: the lexicon has its form in "-ing"."""
-    if word in _NO_VERBS or is_given(word) or word.endswith(("ly", "ing", "ed")):
-        return False
-    return any(is_word(f"{base}ing") for base in (word, word.removesuffix("e"), word + word[-1]))
 
 
 def _limits(words: Sequence[str], n: int) -> bool:

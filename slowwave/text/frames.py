@@ -15,13 +15,15 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from slowwave.text.date_values import DAYS, MONTHS
 from slowwave.text.exclusions import exclusion, is_a, is_profession
-from slowwave.text.names import known_names
+from slowwave.text.lexicon import is_word
+from slowwave.text.names import is_given, known_names
 from slowwave.text.sentences import sentences
 from slowwave.text.statements import stem
 from slowwave.text.subjects import is_open
 from slowwave.text.tokens import fold
-from slowwave.text.words import GRAMMAR, NEGATIONS, words_of
+from slowwave.text.words import CARDINALS, GRAMMAR, NEGATIONS, words_of
 
 LONGEST: Final = 200
 """Characters of a text that may state a value; longer ones say more than one thing."""
@@ -41,6 +43,7 @@ _PREPOSITIONS: Final = words_of("""
 of in on at to from by for with into onto over under about after before during between through near behind beside against without
 within around across along past since until till than as like
 """)
+_PLACING: Final = words_of("in on at to from by into as under over until")
 _ARTICLES: Final = words_of("a an the my your his her its our their this that these those some")
 SEVERAL: Final = words_of(
     "and or nor plus also another too sometimes often occasionally besides both either neither including"
@@ -56,9 +59,15 @@ because
 TAKES_MANY: Final = words_of("""
 part parts kind kinds type types example examples allergic fluent good great bad interested able ready afraid fond keen proud aware used
 available similar related compatible connected close next full like likes loves hates enjoys speaks visited owns knows known mentioned
-seen read watched met told been done made asked
+seen read watched met told been done made asked stops applies apply
 """)
 """Words from the verb of a frame on, after which one subject may have several values at a time."""
+
+_MANY_OBJECTS: Final = words_of("""
+supports calls includes contains sells offers treats has have plays covers needs wants uses accepts imports exports reads writes logs eats
+drinks visits helps handles goes go
+""")
+"""Words of a frame without a form of *be* after which its subject may have several names as objects at a time."""
 
 _ONE_OF_SEVERAL: Final = words_of("""
 one member members friend friends fan fans sibling siblings brother brothers sister sisters son sons daughter daughters child children
@@ -84,6 +93,30 @@ _LEAD: Final = re.compile(
 """Matches "I just learnt that "; not "Ada learnt that "."""
 
 
+_TAIL: Final = re.compile(
+    r",\s+(?:(?:just|right) )?(?:in|at|on|near|next to|close to|by|behind|opposite|under|above|(?:which|that|this) is)\b[^,;:]*$"
+    r"|,? (?:which|that|this) is (?:where|why|how|when)\b.*$",
+    re.IGNORECASE,
+)
+"""Matches ", in a small flat near the canal", which adds to a statement and does not change its value."""
+
+_LIST: Final = re.compile(
+    "|".join(rf"\b{one}(?:(?:, | and |, and ){one})+\b" for one in (rf"(?:{'|'.join(DAYS)})s?", r"\d{1,2}[:.]\d\d")),
+    re.IGNORECASE,
+)
+"""Matches "Mondays, Tuesdays and Fridays"."""
+
+_BROKEN: Final = re.compile(r"\bout of (?:order|service|action)\b", re.IGNORECASE)
+
+
+def without_tail(text: str) -> str:
+    """Return a statement without what its end adds to its value, and each list of days or times as one sorted word."""
+    text = _TAIL.sub("", text) if "," in text or " is " in text else text
+    return (
+        _LIST.sub(lambda found: ".".join(sorted(re.split(r",? and |, ", found[0]))), text) if " and " in text else text
+    )
+
+
 def without_lead(text: str) -> str:
     """Return a statement without the words that only introduce it."""
     lead = _LEAD.match(text)
@@ -98,18 +131,22 @@ class Framed(NamedTuple):
 
 
 class OtherValue(NamedTuple):
-    """The frame that two statements share, the words of its relation ("the captain of … is"), and their values differ in figures."""
+    """The frame that two statements share, the words of its relation ("the captain of … is"), and whether their values are figures.
+
+    With ``objects`` its verb is neither *be* nor *has*, and is the relation: "closes on".
+    """
 
     frame: tuple[str, ...]
     relation: str
     figures: bool
+    objects: bool = False
 
 
 def read_framed(text: str) -> Framed | None:
     """Return the words of a plain statement of one sentence; None for questions, wishes, reports, lists and several sentences."""
     if len(text) > LONGEST or is_open(text) or len(sentences(text)) != 1:
         return None
-    text = without_lead(text)
+    text = _BROKEN.sub("broken", without_tail(without_lead(text)))
     found = _WORD.findall(text)
     if not FEWEST < len(found) <= _MOST_WORDS:
         return None
@@ -119,6 +156,10 @@ def read_framed(text: str) -> Framed | None:
     kept = [
         (word, capital) for n, (word, capital) in enumerate(kept) if word not in _CHANGE and (n, word) != (1, "new")
     ]
+    if kept[-1][0] == "again":
+        kept.pop()
+    if kept[-1][0] == "works":
+        kept[-1:] = [("is", False), ("working", False)]
     words = tuple(word for word, _ in kept)
     if not PASSING.isdisjoint(words) or not SEVERAL.isdisjoint(words) or _LISTED.search(text):
         return None
@@ -134,35 +175,91 @@ def other_value(one: Framed, two: Framed) -> OtherValue | None:
     """Return the frame of two statements that give one subject different values; None if both may be true.
 
     The shared beginning has at least three words, one of them of content, and either a form of *be* or *has*, or it ends in "the X of"
-    after a word of content ("Tom leads the crew of …"). Of what follows, at most six words on each side differ, and neither value
-    contains, names or extends the other. Half of the words of content are shared.
+    after a word of content ("Tom leads the crew of …"). After another verb both values are of one kind: see ``_are_objects``. Of what
+    follows, at most six words on each side differ, and neither value contains, names or extends the other. Half of the words of content
+    are shared.
     """
     start = shared_beginning(one.words, two.words)
     frame = one.words[:start]
-    if start < FEWEST or not _is_frame(frame):
-        return None
     ends = shared_end(one.words[start:], two.words[start:])
+    end = one.words[len(one.words) - ends :]
     mine, theirs = (range(start, len(side.words) - ends) for side in (one, two))
     a, b = (tuple(side.words[k] for k in span) for side, span in ((one, mine), (two, theirs)))
-    if not 0 < len(a) <= _LARGEST_VALUE or not 0 < len(b) <= _LARGEST_VALUE or not _are_rivals(frame, a, b):
+    if start < FEWEST - 1 or not 0 < len(a) <= _LARGEST_VALUE or not 0 < len(b) <= _LARGEST_VALUE:
         return None
     named = [any(side.capitals[k] for k in span) for side, span in ((one, mine), (two, theirs))]
+    wholly = all(
+        side.capitals[k] or side.words[k][0].isdigit() for side, span in ((one, mine), (two, theirs)) for k in span
+    )
     figures = [any(c.isdigit() for word in value for c in word) for value in (a, b)]
-    if figures[0] != figures[1]:
+    framed = start >= FEWEST and _is_frame(frame)
+    verb = 0 if framed else _other_verb(frame)
+    if verb is None:
+        return None
+    if not (_are_rivals(frame, a, b, named=all(named)) if framed else _are_objects(frame, a, b, end, named=wholly)):
+        return None
+    parts = [{part for word in value for part in word.split(".")} for value in (a, b)]
+    if figures[0] != figures[1] or parts[0] <= parts[1] or parts[1] <= parts[0]:
         return None
     if named[0] != named[1] and figures != [True, True] and _SUPERLATIVE.isdisjoint(frame):
         return None
     lands = known_names().lands
     if all(named) and (" ".join(a) in lands) != (" ".join(b) in lands):
         return None  # a town and its country
-    plain = not (any(named) or any(figures)) and frame[0] not in _OWNERS - {"the"}
-    if plain and sum(word not in GRAMMAR for word in frame) == 1 and exclusion(a[-1], b[-1]) is None:
+    plain = framed and not (any(named) or any(figures)) and frame[0] not in _OWNERS - {"the"}
+    of_thing = [word for word in frame if word not in GRAMMAR and (len(word) > 1 or frame[-1] in _ARTICLES)]
+    if plain and len(of_thing) == 1 and exclusion(a[-1], b[-1]) is None:
         return None  # "The rope is long.", "The rope is thin."
-    common = [word for word in (*frame, *one.words[len(one.words) - ends :]) if word not in GRAMMAR]
+    common = [word for word in (*frame, *end) if word not in GRAMMAR]
     least = min(len([word for word in side.words if word not in GRAMMAR]) for side in (one, two))
-    if not common or 2 * len(common) < least:
+    if not common or (2 * len(common) < least and not all(named)):
         return None
-    return OtherValue(frame, relation_of(frame), all(figures))
+    relation = relation_of(frame) if framed else " ".join(frame[verb:])
+    return OtherValue(frame, relation, all(figures), objects=not framed)
+
+
+def _other_verb(frame: Sequence[str]) -> int | None:
+    """Return the place of a verb in a frame without a form of *be*; None if it has none, or may have several objects."""
+    if frame[0] in ("a", "an") or frame[-1] == "of" or not (NEGATIONS | _ONE_OF_SEVERAL | _CERTAIN).isdisjoint(frame):
+        return None
+    places = [n for n in range(1, len(frame)) if frame[n - 1] not in _ARTICLES and _may_be_verb(frame[n])]
+    return places[0] if places and TAKES_MANY.isdisjoint(frame[places[0] :]) else None
+
+
+def _are_objects(frame: Sequence[str], a: Sequence[str], b: Sequence[str], end: Sequence[str], *, named: bool) -> bool:
+    """Return whether two objects of any verb exclude each other: amounts of one unit, antonyms, or names.
+
+    A person or a team has several names as objects of most verbs, unless the statement goes on with their place or purpose ("use … for the
+    order events").
+    """
+    if not NEGATIONS.isdisjoint((*a, *b)) or not _CERTAIN.isdisjoint(end):
+        return False  # the subject differs
+    if len(a) == len(b) == 1 and exclusion(a[0], b[0]) == "antonyms":
+        return True
+    counted = [value[0][0].isdigit() or value[0] in CARDINALS for value in (a, b)]
+    if any(counted):
+        return all(counted) and [*map(stem, a[1:])] == [*map(stem, b[1:])]
+    if not named or not _PREPOSITIONS.isdisjoint((*a, *b)):
+        return False
+    if len(end) > 1 and end[0] in _PREPOSITIONS:
+        return True
+    return _MANY_OBJECTS.isdisjoint(frame) and (frame[-1] in _PLACING or (not end and frame[0] in _OWNERS))
+
+
+def _may_be_verb(word: str) -> bool:
+    return may_be_imperative(word) or (word.endswith("s") and may_be_imperative(word[:-1]))
+
+
+_NO_VERBS: Final = _PREPOSITIONS | frozenset((*DAYS, *(f"{day}s" for day in DAYS), *MONTHS))
+
+
+def may_be_imperative(word: str) -> bool:
+    """Return whether a word may be the base form of a verb: the lexicon has its form in "-ing"."""
+    if word in _NO_VERBS or is_given(word) or word.endswith(("ly", "ing")):
+        return False
+    if word.endswith("ed"):
+        return is_word(f"{word}ing")  # "feed"
+    return any(is_word(f"{base}ing") for base in (word, word.removesuffix("e"), word + word[-1]))
 
 
 def value_after(one: Framed, two: Framed) -> OtherValue | None:
@@ -221,8 +318,10 @@ def shared_end(one: Sequence[str], two: Sequence[str]) -> int:
     return next((n for n in range(shorter) if one[-1 - n] != two[-1 - n]), shorter)
 
 
-def _are_rivals(frame: Sequence[str], a: Sequence[str], b: Sequence[str]) -> bool:
-    """Return whether two values of a frame exclude each other, as far as their words show."""
+def _are_rivals(frame: Sequence[str], a: Sequence[str], b: Sequence[str], *, named: bool) -> bool:
+    """Return whether two values of a frame exclude each other, as far as their words show; ``named`` ones have a name."""
+    if len(a) == len(b) == 1 and exclusion(a[0], b[0]) == "antonyms":
+        return True  # "on", "off"
     if not (_PREPOSITIONS.isdisjoint(a) or _PREPOSITIONS.isdisjoint(b)):
         return False
     if (
@@ -233,7 +332,8 @@ def _are_rivals(frame: Sequence[str], a: Sequence[str], b: Sequence[str]) -> boo
         return False
     if (frame[-1] == "has" and a[0] in _ARTICLES) or (frame[-1] in _ARTICLES and frame[-2] == "has"):
         return False  # a subject has many things
-    if frame[-1] in ("a", "an"):  # and is many things, unless their kinds exclude each other
+    is_a_thing = frame[-1] in ("a", "an") or (a[0] in ("a", "an") and b[0] in ("a", "an"))
+    if is_a_thing and not (named and frame[0] in _OWNERS):  # and is many things, unless their kinds exclude each other
         jobs = is_profession(a[-1]), is_profession(b[-1])
         if jobs[0] != jobs[1] or not (jobs[0] or exclusion(a[-1], b[-1])):
             return False
@@ -268,14 +368,19 @@ def relation_of(frame: Sequence[str]) -> str:
 def beginnings(statements: Sequence[Framed]) -> Iterator[tuple[int, int]]:
     """Yield the pairs of statements that may share a frame: each with the six that follow it in the order of their words.
 
-    In that order the statements with the same beginning are neighbours, so the cost is one sort.
+    In that order the statements with the same beginning are neighbours, so the cost is one sort. Another one of the words from the last to
+    the first finds those with the same end.
     """
-    order = sorted(range(len(statements)), key=lambda n: statements[n].words)
-    for place, n in enumerate(order):
-        for m in order[place + 1 : place + 7]:
-            if statements[n].words[:FEWEST] != statements[m].words[:FEWEST]:
-                break
-            yield n, m
+    seen: set[tuple[int, int]] = set()
+    for keys in ([one.words for one in statements], [one.words[::-1] for one in statements]):
+        order = sorted(range(len(statements)), key=keys.__getitem__)
+        for place, n in enumerate(order):
+            for m in order[place + 1 : place + 7]:
+                if keys[n][:FEWEST] != keys[m][:FEWEST]:
+                    break
+                if (n, m) not in seen and (m, n) not in seen:
+                    seen.add((n, m))
+                    yield n, m
 
 
 # Roles: the end of a statement of the form "A is the R". Another holder of the same role is a change only if the role has one holder.
@@ -302,15 +407,22 @@ place who whom whose which where i we you he she they me him them his her its th
 """)
 """Words of a description that fits several: an opinion, a rank, an indefinite object, a clause."""
 
+_BY_SEVERAL: Final = words_of("""
+likes loves hates enjoys speaks knows has wants needs uses plays visits attends joins sees watches prefers avoids remembers trusts supports
+takes hears believes follows gets misses finds shares rides walks covers helps includes contains says thinks means shows offers accepts
+passes reaches crosses calls costs lies stands lives works sits goes comes eats drinks chews
+""")
+"""Verbs by which several may do one thing at a time, and verbs of statements about no deed."""
+
 _QUOTED: Final = frozenset('"“”`;:()')
 
 
 class HeldRole(NamedTuple):
     """A statement that somebody or something has a role: the folded names of the holder, and the words of the role.
 
-    ``whose`` is the article or pronoun before the role. ``first`` is whether the holder is named first, ``news`` whether the statement
-    calls its holder a new one, and ``holds_alone`` whether the words show that the role has one holder at a time. Several hold a
-    ``listed`` role.
+    ``whose`` is the article or pronoun before the role; it is empty for a verb and its object ("owns the mill"). ``first`` is whether the
+    holder is named first, ``news`` whether the statement calls its holder a new one, and ``holds_alone`` whether the words show that the
+    role has one holder at a time. Several hold a ``listed`` role.
     """
 
     holder: tuple[str, ...]
@@ -324,7 +436,16 @@ class HeldRole(NamedTuple):
     @property
     def relation(self) -> str:
         """Return the words of the role without its owner: "… is the captain of"."""
+        if not self.whose:
+            return " ".join(("…", *self.words))
         return " ".join(("… is", self.whose, *self.words[: _head(self.words) + 2]))
+
+    def is_labelled_as(self, other: HeldRole) -> bool:
+        """Return whether a number or a letter alone tells the holders apart ("Room 4", "Room 5"), and no words show that several fit."""
+        apart = [pair for pair in zip(self.holder, other.holder, strict=False) if pair[0] != pair[1]]
+        labels = len(self.holder) == len(other.holder) > 1 == len(apart)
+        fits = _NO_OFFICE.isdisjoint(self.words) and TAKES_MANY.isdisjoint(self.words)
+        return labels and fits and all(len(word) == 1 or any(map(str.isdigit, word)) for word in apart[0])
 
     def has_holder_of(self, other: HeldRole) -> bool:
         """Return whether both name one holder, perhaps one of them in fewer words ("Dr. Ada Lind", "Ada")."""
@@ -343,8 +464,11 @@ def read_role(text: str) -> HeldRole | None:
     if not FEWEST < len(words) <= _MOST_WORDS or words[0] in _ASKING | _POINTING or not NEGATIONS.isdisjoint(words):
         return None
     verb = next((n for n in range(1, len(words)) if _links(words, n)), None)
-    if verb is None or is_open(text) or len(sentences(text)) != 1:
+    deed = _read_deed(written, words, led=led) if verb is None else None
+    if (verb is None and deed is None) or is_open(text) or len(sentences(text)) != 1:
         return None
+    if verb is None:
+        return deed
     appointed = words[verb] not in ("is", "are", "became", "become")
     news = led or appointed or words[verb] in _BECOMES or not _CHANGE.isdisjoint(words)
     left, right = (
@@ -365,6 +489,21 @@ def read_role(text: str) -> HeldRole | None:
             one = (*kept[:head], kept[head].removesuffix("s"), *kept[head + 1 :])
             return HeldRole(named, whose, one, first, news or new, holds_alone=False, listed=True)
     return None
+
+
+def _read_deed(written: Sequence[str], words: Sequence[str], *, led: bool) -> HeldRole | None:
+    """Return the role of one who does something that one does at a time: "Ada feeds the calves."; None for other statements."""
+    verb = next((n for n, word in enumerate(written) if word[0].islower() and word not in _CHANGE), 0)
+    if not words[verb].endswith("s") or words[verb] in _BY_SEVERAL or not _may_be_verb(words[verb]):
+        return None
+    link = verb + 2 if words[verb + 1 : verb + 2] and words[verb + 1] in ("after", "for") else verb + 1
+    holder = [n for n in range(verb) if words[n] not in _CHANGE]
+    named = _holder([written[n] for n in holder], [words[n] for n in holder], listed=False)
+    whose, kept = _role([word for word in words[link:] if word not in _CHANGE], may_be_bare=False)
+    if not (named and kept):
+        return None
+    news = led or not _CHANGE.isdisjoint(words)
+    return HeldRole(named, "", (*words[verb:link], whose, *kept), True, news, holds_alone=True, listed=False)
 
 
 def _head(role: Sequence[str]) -> int:

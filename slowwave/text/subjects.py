@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -253,6 +254,11 @@ _NUMBERED: Final = words_of(
 )
 """Nouns whose number is their name, so that a different number means a different thing."""
 
+_LIMITS: Final = words_of("for when whenever if unless while during")
+"""Words before a condition or a purpose, which limit a statement."""
+
+_WAYS: Final = words_of("to from")
+_BEEN: Final = re.compile(r"\bha(?:s|ve) been\b")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d(?:-\d\d)*")
 _PAST: Final = re.compile(r"[a-z]{3,}(?<!e)ed")
 _DID: Final = re.compile(
@@ -351,22 +357,93 @@ def _may_be(one: str, other: str) -> bool:
 
 
 def are_other_cases(one: str, other: str) -> bool:
-    """Return whether two statements with different figures describe two events or measurements.
+    """Return whether two statements with different values describe two cases: events, amounts, conditions, purposes or periods.
 
-    They do if both report an action, or events of the past with different ordinals. They do as well if more than one figure with a unit
-    differs, or if the amounts are of different things.
+    They do if a condition or purpose differs ("when empty", "for guests"), or if only one has it and the values differ as well. They do if
+    they differ in two places, of which one is no time ("12 m wide", "25 m long"), unless one is news. Actions and events of the past are
+    two if their figures or ordinals differ.
     """
-    if _DID.match(one) and _DID.match(other):
+    written = [_TOKEN.findall(side) for side in (one, other)]
+    a, b = ([fold(word) for word in side] for side in written)
+    first, second = ({w for w in some if w in ORDINALS} for some in (a, b))
+    if first and second and first.isdisjoint(second) and all(map(_is_past, (a, b))):
         return True
-    words, others = (_TOKEN.findall(fold(s)) for s in (one, other))
-    first, second = ({w for w in some if w in ORDINALS} for some in (words, others))
-    if first and second and first.isdisjoint(second) and all(map(_is_past, (words, others))):
+    parts = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    spans = [span for tag, *span in parts if tag != "equal"]
+    limited = [(_limits(written[0], a, i, i_end), _limits(written[1], b, j, j_end)) for i, i_end, j, j_end in spans]
+    if any(map(all, limited)):
         return True
-    mine, theirs = _amounts(words), _amounts(others)
-    if any(unit in theirs and theirs[unit] != what for unit, what in mine.items()):
+    places = _exchanged(a, b, spans)
+    if not places:
+        return False
+    alone = [
+        (a[i:i_end] or b[j:j_end], any(pair))
+        for (i, i_end, j, j_end), pair in zip(spans, limited, strict=True)
+        if i == i_end or j == j_end
+    ]
+    untimed = [words for words, times in places.items() if not times]
+    if any(limits for _, limits in alone) or (untimed and _DID.match(one) and _DID.match(other)):
         return True
-    apart, against = _measures(words) - _measures(others), _measures(others) - _measures(words)
-    return len({unit for _, unit in apart}) > 1 and len({unit for _, unit in against}) > 1
+    if untimed and any(words[-1] == "for" for words, _ in alone):
+        return True  # "Breakfast for the watch is served at 5:00", "The watch starts at 22:00"
+    if len(places) < 2 or not untimed or says_new(one) or says_new(other) or _BEEN.search(f"{one} {other}"):
+        return False
+    if sum(all(w[0].isdigit() for w in words) for words in untimed) > 1 or any(
+        _WAYS.issuperset(words) for words in untimed
+    ):
+        return True
+    shared = [w for tag, i, i_end, *_ in parts if tag == "equal" for w in written[0][max(i, 1) : i_end]]
+    named = any(w[0].isupper() or any(map(str.isdigit, w)) for w in shared)  # the wording of one matter differs
+    return not named and not any(_content_of(words) for words, _ in alone)
+
+
+def _exchanged(a: Sequence[str], b: Sequence[str], spans: Sequence[Sequence[int]]) -> dict[tuple[str, ...], bool]:
+    """Map the words of content of each place in which two statements differ to whether they are times.
+
+    Places that words of grammar join are one place ("head of sales", "director of finance").
+    """
+    found: dict[tuple[str, ...], bool] = {}
+    since = 0
+    for i, i_end, j, j_end in spans:
+        x, y = (_content_of(side) for side in (a[i:i_end], b[j:j_end]))
+        if not (x and y) or any(_may_mean(v, w) for v in x for w in y):
+            continue
+        if not found or any(w not in GRAMMAR or w in _COPULAS for w in a[since:i]):
+            dated = len(x) == len(y) == 1 and any(w in _WHEN for w in a[i_end : i_end + 1])
+            found[*x, *y] = dated or all(":" in w or w in _WHEN for w in (*x, *y))
+            since = i_end
+    return found
+
+
+def _content_of(words: Sequence[str]) -> list[str]:
+    """Return the words of content among some; "to" and "from" are if they are the only word."""
+    return [w for w in words if w[0].isalnum() and (w not in GRAMMAR or w in _WHEN or (len(words) == 1 and w in _WAYS))]
+
+
+def _may_mean(one: str, other: str) -> bool:
+    return one.isalpha() and other.isalpha() and (_may_be(one, other) or _may_be(other, one))
+
+
+def _limits(written: Sequence[str], words: Sequence[str], start: int, end: int) -> bool:
+    """Return whether some words are the condition or purpose of a statement; a name or a figure after "for" is a value."""
+    if start == end:
+        return False
+    lead = start if words[start] in _LIMITS else start - 1
+    while lead >= 0 and words[lead] in ARTICLES:
+        lead -= 1
+    at = next((n for n in range(max(lead + 1, start), end) if words[n] not in ARTICLES), end)
+    if lead < 0 or at == end:
+        return False
+    if words[lead] in ("for", "to"):
+        plain = written[at].islower() and not _is_figure(written[at])
+        return plain and (
+            words[lead - 1] in ("apply", "applies") if words[lead] == "to" else stem(words[lead - 1]) != "work"
+        )
+    return words[lead] in _LIMITS
+
+
+def _is_figure(word: str) -> bool:
+    return word[0].isdigit() or word in CARDINALS or word in _WHEN
 
 
 _LABEL: Final = re.compile(r"\d{1,4}[A-Za-z]?|[A-Za-z]|[A-Z]{1,3}\d{1,4}")
@@ -481,20 +558,6 @@ def _kind_of_rate(behind: Sequence[str]) -> str:
 
 def _is_past(words: Sequence[str]) -> bool:
     return any(w in IRREGULAR or w in ("was", "were") or w.endswith("ed") for w in words)
-
-
-def _amounts(words: Sequence[str]) -> dict[str, str]:
-    """Map each unit to the thing measured: "200 g of flour"."""
-    return {
-        unit: stem(what)
-        for figure, unit, of, what in zip(words, words[1:], words[2:], words[3:], strict=False)
-        if figure[0].isdigit() and of == "of"
-    }
-
-
-def _measures(words: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the figures with the word after them."""
-    return {(w, stem(behind)) for w, behind in pairwise(words) if w[0].isdigit() and behind.isalpha()}
 
 
 def _is_of(one: str, other: str) -> bool:

@@ -28,6 +28,14 @@ def value(one: str, other: str) -> str | None:
         ("The meeting is on Monday.", "The meeting is on Thursday.", "… is on"),
         ("Mara is a nurse.", "Mara is a carpenter.", "… is a"),
         ("The quota of the team is 40 seats.", "The quota of the team is 55 seats.", "the quota of … is"),
+        ("The van is a blue Skoda.", "The van is a grey Kia Niro.", "… is a"),
+        ("The beacon is on.", "The beacon is off.", "the beacon is"),
+        ("The winch is out of order.", "The winch works again.", "the winch is"),
+        ("The choir meets in Oslo, next to the quay.", "The choir meets in Bergen.", "meets in"),
+        ("The audit needs two witnesses.", "The audit needs one witness now.", "needs"),
+        ("Drills happen on Mondays and Fridays.", "Drills happen on Tuesdays, Thursdays and Sundays.", "happen on"),
+        ("We use Kiln for the weekly bread.", "We use Silo for the weekly bread.", "use"),
+        ("The scanner emits ZPL.", "The scanner emits EPL.", "emits"),
     ],
 )
 def test_another_value_of_one_frame_is_found(one: str, other: str, relation: str) -> None:
@@ -54,6 +62,15 @@ def test_another_value_of_one_frame_is_found(one: str, other: str, relation: str
         ("Is the gate of the yard open", "Is the gate of the yard shut"),
         ("That is the gate of Kiln.", "That is the gate of Silo."),  # a pointing word names another subject each time
         ("The gate is open. It creaks.", "The gate is shut. It creaks."),
+        ("Crane B is running hot.", "Crane B is switched on."),  # two qualities
+        ("Ada is a proud Dane.", "Ada is a devout Lutheran."),
+        ("Drills happen on Mondays.", "Drills happen on Fridays and Mondays."),  # one day more
+        ("The reader supports CSV.", "The reader supports XML."),  # verbs of several objects
+        ("Tom met Ada.", "Tom met Otto."),
+        ("The bus stops in Oslo.", "The bus stops in Bergen."),
+        ("The audit needs two witnesses.", "The audit needs one stamp."),
+        ("The mill grinds rye.", "The mill grinds barley."),  # words of one kind
+        ("The audits of May take four days.", "The audits of June take four days."),
     ],
 )
 def test_statements_that_may_both_be_true_have_no_other_value(one: str, other: str) -> None:
@@ -69,6 +86,12 @@ def test_a_relation_has_no_words_of_its_subject() -> None:
 
 
 words = st.lists(st.sampled_from(["ada", "is", "the", "head", "of", "kiln", "silo", "in"]), min_size=1, max_size=6)
+
+
+def test_statements_with_equal_ends_are_compared() -> None:
+    read = [read_framed(f"We use {name} for the weekly bread.") for name in ("Kiln", "Silo")]
+    statements = [one for one in read if one]
+    assert [*beginnings(statements)] == [(0, 1)]
 
 
 @given(st.lists(words, max_size=7))

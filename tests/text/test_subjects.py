@@ -53,10 +53,23 @@ def test_statements_of_other_things(one: str, other: str, apart: bool) -> None:
         ("The dough needs 500 g of flour.", "The dough needs 450 g of flour.", False),
         ("The office is on the third floor.", "The office is on the fourth floor.", False),
         ("The backup keeps 14 days.", "The backup keeps 30 days.", False),
+        ("The keel is 4.2 m deep when empty.", "The keel is 4.6 m deep when loaded.", True),
+        ("The limit is 30 seconds for reads.", "The limit is 60 seconds for writes.", True),
+        ("Lunch is served at 12:00.", "Lunch for guests is served at 13:00.", True),
+        ("Lunch for the watch is served at 12:00.", "The watch starts at 13:00.", True),
+        ("The discount applies to the north hall.", "The discount applies to the south hall.", True),
+        ("The pool is 25 m long.", "The pool is 12 m wide.", True),
+        ("The train to Oslo is at 9:10.", "The train from Oslo is at 18:40.", True),
+        ("The train is at 9:10 on Mondays.", "The train is at 9:40 on Tuesdays.", False),
+        ("The mill is open from 9:00 to 17:00.", "The mill is open from 10:00 to 18:00.", False),
+        ("The quota of the mill is 40.", "The quota of the silo is now 60.", False),  # news
+        ("Ada is the head of sales.", "Ada is the director of finance.", False),  # one value
+        ("Ada works for the zoo.", "Ada works for the opera house.", False),
+        ("Deadline for the tender: 3 May.", "The tender has to be in by 10 May.", False),
     ],
 )
 def test_figures_of_other_cases(one: str, other: str, apart: bool) -> None:
-    """What was done twice, another time of several, several figures at once, or so much of something else."""
+    """What was done twice, another time of several, several values at once, or another condition, purpose or measure."""
     assert are_other_cases(one, other) is are_other_cases(other, one) is apart
 
 

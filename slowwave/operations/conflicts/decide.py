@@ -302,9 +302,11 @@ def relations(conflict: Conflict, sides: ConflictRows) -> list[str]:
     if rule in ("aligned", "news"):
         verbs, others = relation_names(str(a["text"])), relation_names(str(b["text"]))
         verbs = [name for name in verbs if name in others] or [*verbs, *others]
-    noun = value.relation.removesuffix(" is").removeprefix("the ").partition(" of …")[0] if value else ""
+    of_verb = value.relation if value and value.objects and not after else ""
+    frame = value.relation if value and not value.objects else ""
+    noun = frame.removesuffix(" is").removeprefix("the ").partition(" of …")[0]
     after_names = [after.relation, " ".join(after.frame)] if after else []
-    found = [value and value.relation, noun, role and role.relation, *verbs, *after_names]
+    found = [frame, noun, role and role.relation, *verbs, *after_names, of_verb]
     return list(dict.fromkeys(name for name in found if name))
 
 

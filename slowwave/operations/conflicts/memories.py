@@ -279,13 +279,13 @@ def _are_apart(one: str, two: str, clash: Kind) -> bool:
     if their subjects have different names. Texts of opposite polarity that differ in one word never are: that word may be the subject
     itself.
     """
-    if are_other_tasks(one, two) or name_other_subjects(one, two):
+    if are_other_tasks(one, two) or name_other_subjects(one, two) or are_other_cases(one, two):
         return True
     if clash == "object":
         return have_other_names(one, two)
     if clash == "polarity" and _is_one_word(read(one), read(two)):
         return False
-    return are_of_others(one, two) or (clash == "number" and are_other_cases(one, two))
+    return are_of_others(one, two)
 
 
 def _is_one_word(a: Reading, b: Reading) -> bool:
@@ -373,7 +373,7 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
     for k in np.flatnonzero(rows.overlap(i, j) & (when[i] != when[j])).tolist():
         a, b = int(i[k]), int(j[k])
         one, two = texts[a], texts[b]
-        if not of_one_matter(one, two) or are_of_others(one, two) or are_other_cases(one, two):
+        if not of_one_matter(one, two) or are_of_others(one, two):
             continue
         if are_other_tasks(one, two) or name_other_subjects(one, two):
             continue
@@ -384,7 +384,7 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
         apart = difference(read(a), read(b))
         new = says_new(texts[max((a, b), key=lambda s: when[s])])
         told = apart is not None and apart.degree == "conflict" and apart.about in ("figures", "identifiers")
-        if told and (new or find([(one, two)]) != [None]):
+        if told and not are_other_cases(one, two) and (new or find([(one, two)]) != [None]):
             evidence = evidence_of("figures", float(cosine[k]))
             evidence["replaces" if new and named[a] == named[b] else "doubtful"] = True
             kind = kind_of_figures(read(a), read(b))

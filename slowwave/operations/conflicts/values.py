@@ -33,12 +33,22 @@ from slowwave.text.alignment import SAME_VERBS, OtherStatedValue, are_other_task
 from slowwave.text.clauses import Proposition, root_of
 from slowwave.text.closings import read_closings, read_open_items
 from slowwave.text.contradictions import Kind, kind_of_figures
-from slowwave.text.frames import LONGEST, Framed, HeldRole, beginnings, other_value, read_framed, read_role, relation_of
+from slowwave.text.frames import (
+    LONGEST,
+    Framed,
+    HeldRole,
+    OtherValue,
+    beginnings,
+    other_value,
+    read_framed,
+    read_role,
+    without_tail,
+)
 from slowwave.text.keys import keys
 from slowwave.text.prefilter import matching
 from slowwave.text.sentences import sentences
 from slowwave.text.specifics import specifics
-from slowwave.text.subjects import PROGRAMS, name_other_subjects
+from slowwave.text.subjects import PROGRAMS, are_other_cases, is_own, name_other_subjects
 from slowwave.text.words import GRAMMAR
 
 TURNS: Final = ("episodic", "working")
@@ -88,8 +98,9 @@ def _find(snapshot: Snapshot) -> OpposedStatements:
     rows = _fold(memories.filter(pa.array(np.isin(rows.of, _comparable(rows)))).combine_chunks())
     statements = _Statements.from_rows(rows)
     aligned = sorted(_aligned(statements, listed), key=lambda p: not p.replaces)
-    pairs = [*_held(statements, shared), *(p for p in aligned if p.replaces), *_framed(statements), *aligned]
-    pairs = [p for p in pairs if not (_have_equal_figures(p) or _are_of_others(*p.sentences))]
+    framed, objects = _framed(statements, listed)
+    pairs = [*_held(statements, shared), *(p for p in aligned if p.replaces), *framed, *aligned, *objects]
+    pairs = [p for p in pairs if not (_have_equal_figures(p) or _are_of_others(*p.sentences) or _are_two_cases(p))]
     once = {(min(p.one, p.two), max(p.one, p.two)): p for p in reversed(pairs)}
     return opposed(rows, statements.texts, statements.when, list(once.values()))
 
@@ -101,11 +112,11 @@ def _fold(memories: pa.Table) -> StatementRows:
 
 
 def _listed(memories: pa.Table) -> dict[str, set[str]]:
-    """Return by scope the stems of the words before lists of names: "speak" of "Ada speaks Danish and Korean"."""
+    """Return by scope the stems of the words before lists of names, days aside: "speak" of "Ada speaks Danish and Korean"."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     lists = memories.filter(matching(memories["text"], _LIST.pattern))
     for text, scope in zip(lists["text"].to_pylist(), lists["scope"].to_pylist(), strict=True):
-        found[scope] |= {root_of(word) for word in _LIST.findall(text)}
+        found[scope] |= {root_of(word) for word in _LIST.findall(without_tail(text))}
     return found
 
 
@@ -229,16 +240,22 @@ class _Statements(NamedTuple):
         return [one.span for one in self.clauses[n] if one.time != "past"]
 
 
-def _framed(statements: _Statements) -> Iterator[OpposedPair]:
-    """Yield the pairs of one frame among short statements and clauses of turns, except those whose relation takes many values."""
+def _framed(
+    statements: _Statements, listed: Mapping[str, set[str]]
+) -> tuple[Sequence[OpposedPair], Sequence[OpposedPair]]:
+    """Return the pairs of one frame among short statements and clauses of turns, except those whose relation takes many values.
+
+    The second ones have another verb than *be* and *has*.
+    """
     blocks: defaultdict[tuple[str, str, str], list[tuple[int, str, Framed]]] = defaultdict(list)
     for n in range(len(statements.texts)):
         for sentence, clause in statements.plain_clauses(n):
-            if (framed := read_framed(clause)) is not None:
+            by_program = statements.authors[n].casefold() in PROGRAMS and is_own(clause)
+            if not by_program and (framed := read_framed(clause)) is not None:
                 block = statements.scopes[n], statements.authors[n], statements.subjects[n]
                 blocks[block].append((n, sentence, framed))
-    found: list[tuple[OpposedPair, tuple[str, ...]]] = []
-    values: defaultdict[tuple[tuple[str, str, str], tuple[str, ...]], set[int]] = defaultdict(set)
+    found: list[tuple[OpposedPair, OtherValue]] = []
+    values: defaultdict[tuple[tuple[str, str, str], OtherValue], set[int]] = defaultdict(set)
     for block, members in blocks.items():
         for a, b in beginnings([framed for _, _, framed in members]):
             (n, one, framed), (m, two, other) = members[a], members[b]
@@ -247,10 +264,15 @@ def _framed(statements: _Statements) -> Iterator[OpposedPair]:
                 continue
             if (value := other_value(framed, other)) is not None:
                 pair = OpposedPair("frame", n, m, (one, two), _reason(one, two) if value.figures else "object")
-                found.append((pair, value.frame))
-                values[block, value.frame] |= {n, m}
-    many = {relation_of(frame) for (_, frame), members in values.items() if _takes_many(members, statements.when)}
-    yield from (pair for pair, frame in found if relation_of(frame) not in many)
+                found.append((pair, value))
+                values[block, value] |= {n, m}
+    many = {value.relation for (_, value), members in values.items() if _takes_many(members, statements.when)}
+    kept: tuple[list[OpposedPair], list[OpposedPair]] = [], []
+    for pair, value in found:
+        lists = listed.get(statements.scopes[pair.one], ()) if value.objects else ()
+        if value.relation not in many and not any(root_of(word) in lists for word in value.relation.split()):
+            kept[value.objects].append(pair)
+    return kept
 
 
 class _Held(NamedTuple):
@@ -293,7 +315,8 @@ def _is_about(subject: str, role: HeldRole) -> bool:
 def _may_follow(earlier: _Held, later: _Held, statements: _Statements) -> bool:
     """Return whether a statement may end an earlier one about the same role; of "my dentist" both must have one author."""
     n, m = earlier.statement, later.statement
-    if n == m or not (earlier.role.holds_alone or later.role.holds_alone):
+    alone = earlier.role.holds_alone or later.role.holds_alone or earlier.role.is_labelled_as(later.role)
+    if n == m or not alone:
         return False
     if not (earlier.role.first or later.role.first):
         return False  # a frame
@@ -330,6 +353,12 @@ def _are_of_others(one: str, other: str) -> bool:
     if are_other_tasks(one, other) or name_other_subjects(one, other):
         return True
     return any(read_open_items(task) and read_closings(done) for task, done in ((one, other), (other, one)))
+
+
+def _are_two_cases(pair: OpposedPair) -> bool:
+    """Return whether two sentences state values of two cases; what one of them withdraws or corrects is one case."""
+    amends = pair.reason == "polarity" or any(map(_CORRECTION.search, pair.sentences))
+    return not amends and are_other_cases(*pair.sentences)
 
 
 def _takes_many(statements: Iterable[int], when: Sequence[int]) -> bool:
@@ -410,7 +439,8 @@ def _corrected(members: Sequence[Proposition]) -> Iterator[tuple[int, int]]:
 
 def _alignment(a: Proposition, b: Proposition, statements: _Statements) -> _Aligned | None:
     n, m = a.text_id, b.text_id
-    if (a_role := read_role(a.span.clause)) and (b_role := read_role(b.span.clause)) and a_role.first and b_role.first:
+    a_role, b_role = read_role(a.span.clause), read_role(b.span.clause)
+    if a_role and b_role and a_role.first and b_role.first and (a_role.whose or a_role.words == b_role.words):
         return None  # both are compared as roles
     near = a.speaker == b.speaker not in ("", "i") or statements.are_comparable(n, m)
     if n == m or (a.speaker and b.speaker and a.speaker != b.speaker) or not (near or (a.values and b.values)):

@@ -83,3 +83,43 @@ def test_statements_that_held_one_after_the_other_are_no_conflict() -> None:
     until = TAKEN_AT + timedelta(days=10)
     assert found(memory(ADA, valid_to=until), memory(OTTO, 3))
     assert not found(memory(ADA, valid_to=until), memory(OTTO, 3, valid_from=until))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rule"),
+    [
+        ("Ada feeds the calves.", "Otto feeds the calves.", "role"),
+        ("Dr. Lind looks after our mare.", "Dr. Berg looks after our mare now.", "role"),
+        ("Bay 6 is the isolation bay.", "Bay 9 is the isolation bay.", "role"),
+        ("Kiln 3.11 is our minimum version.", "Kiln 3.12 is our minimum version.", "role"),
+        ("We use Kiln for the weekly bread.", "We use Silo for the weekly bread.", "frame"),
+    ],
+)
+def test_another_holder_and_another_object_of_any_verb_are_asked_about(one: str, other: str, rule: str) -> None:
+    """The subject of a memory may be its holder."""
+    subjects = ("Ada", "Otto") if one.startswith("Ada") else ("", "")
+    (conflict,) = found(memory(one, subject=subjects[0]), memory(other, 3, subject=subjects[1]))
+    assert (conflict.reason, conflict.doubtful, conflict.pattern) == ("object", True, f"memories: {rule}")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ada plays the tuba.", "Otto plays the tuba."),
+        ("Ada treats horses.", "Otto treats horses."),
+        ("Ada feeds the calves.", "Ada feeds the hens."),
+        ("Bay 6 is the best bay.", "Bay 9 is the best bay."),
+        ("Ada is on call for the search cluster.", "Ada is on call for the mail cluster."),
+    ],
+)
+def test_statements_that_several_may_fit_are_not_asked_about(one: str, other: str) -> None:
+    assert not found(memory(one), memory(other, 3))
+
+
+def test_verbs_of_which_the_namespace_lists_several_objects_take_many() -> None:
+    runs = [memory("The farm runs on Kiln.", 1), memory("The farm runs on Silo.", 3)]
+    assert len(found(*runs)) == 1
+    assert not found(*runs, memory("The mill runs on Reed and Holm."))
+    assert not found(
+        *(memory(f"We use {name} for the weekly bread.", day) for name, day in (("Kiln", 1), ("Silo", 1), ("Reed", 2)))
+    )

@@ -40,7 +40,7 @@ def decided(*memories: dict[str, object], policy: str = "evidence_weighted") -> 
     ("one", "other", "rule"),
     [
         ("Mara lives in Oslo.", "These days Mara is based in Bergen, by the sea.", "aligned"),
-        ("Jonas leads the platform team.", "The platform team meets daily. Petra leads the platform team.", "aligned"),
+        ("Jonas leads the platform team.", "The platform team meets daily. Petra leads the platform team.", "role"),
         ("Jonas leads the platform team.", "Petra took over the platform team.", "news"),
         ("Priya lives in Leeds.", "Priya lives in Sheffield.", "aligned"),
         ("Omar and Ana live in Leeds.", "Omar and Ana have moved to Sheffield.", "news"),

@@ -82,7 +82,7 @@ def test_a_longer_memory_is_marked_instead_of_lost() -> None:
     snapshot = world(turn("My landlord is Ida Holm. I sing in the choir."), turn(TURN, 3))
     assert not find_conflicts(snapshot, Settings()).conflicts
     (ended,) = ended_statements(snapshot)
-    assert (ended.sentence, ended.holds, ended.pattern) == ("My landlord is Ida Holm.", True, "aligned")
+    assert (ended.sentence, ended.holds, ended.pattern) == ("My landlord is Ida Holm.", True, "frame")
 
 
 def test_a_relation_that_another_statement_lists_takes_many() -> None:
