@@ -407,12 +407,10 @@ place who whom whose which where i we you he she they me him them his her its th
 """)
 """Words of a description that fits several: an opinion, a rank, an indefinite object, a clause."""
 
-_BY_SEVERAL: Final = words_of("""
-likes loves hates enjoys speaks knows has wants needs uses plays visits attends joins sees watches prefers avoids remembers trusts supports
-takes hears believes follows gets misses finds shares rides walks covers helps includes contains says thinks means shows offers accepts
-passes reaches crosses calls costs lies stands lives works sits goes comes eats drinks chews
+_BY_ONE: Final = words_of("""
+owns leads manages heads runs chairs maintains supervises oversees coaches commands directs edits conducts keeps handles hosts
 """)
-"""Verbs by which several may do one thing at a time, and verbs of statements about no deed."""
+"""Verbs by which one person at a time does something; another verb needs news ("Otto feeds the calves now")."""
 
 _QUOTED: Final = frozenset('"“”`;:()')
 
@@ -492,9 +490,9 @@ def read_role(text: str) -> HeldRole | None:
 
 
 def _read_deed(written: Sequence[str], words: Sequence[str], *, led: bool) -> HeldRole | None:
-    """Return the role of one who does something that one does at a time: "Ada feeds the calves."; None for other statements."""
+    """Return the role of one who does something ("Ada runs the depot."); None for other statements."""
     verb = next((n for n, word in enumerate(written) if word[0].islower() and word not in _CHANGE), 0)
-    if not words[verb].endswith("s") or words[verb] in _BY_SEVERAL or not _may_be_verb(words[verb]):
+    if not words[verb].endswith("s") or not _may_be_verb(words[verb]):
         return None
     link = verb + 2 if words[verb + 1 : verb + 2] and words[verb + 1] in ("after", "for") else verb + 1
     holder = [n for n in range(verb) if words[n] not in _CHANGE]
@@ -503,7 +501,8 @@ def _read_deed(written: Sequence[str], words: Sequence[str], *, led: bool) -> He
     if not (named and kept):
         return None
     news = led or not _CHANGE.isdisjoint(words)
-    return HeldRole(named, "", (*words[verb:link], whose, *kept), True, news, holds_alone=True, listed=False)
+    alone = news or words[verb] in _BY_ONE
+    return HeldRole(named, "", (*words[verb:link], whose, *kept), True, news, holds_alone=alone, listed=False)
 
 
 def _head(role: Sequence[str]) -> int:

@@ -88,7 +88,7 @@ def test_statements_that_held_one_after_the_other_are_no_conflict() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "rule"),
     [
-        ("Ada feeds the calves.", "Otto feeds the calves.", "role"),
+        ("Ada feeds the calves.", "Otto feeds the calves now.", "role"),
         ("Dr. Lind looks after our mare.", "Dr. Berg looks after our mare now.", "role"),
         ("Bay 6 is the isolation bay.", "Bay 9 is the isolation bay.", "role"),
         ("Kiln 3.11 is our minimum version.", "Kiln 3.12 is our minimum version.", "role"),
@@ -108,6 +108,7 @@ def test_another_holder_and_another_object_of_any_verb_are_asked_about(one: str,
         ("Ada plays the tuba.", "Otto plays the tuba."),
         ("Ada treats horses.", "Otto treats horses."),
         ("Ada feeds the calves.", "Ada feeds the hens."),
+        ("Ada doubts the error bars.", "Otto doubts the error bars."),
         ("Bay 6 is the best bay.", "Bay 9 is the best bay."),
         ("Ada is on call for the search cluster.", "Ada is on call for the mail cluster."),
     ],
