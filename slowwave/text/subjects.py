@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slowwave.text.date_context import IRREGULAR, NO_PAST
-from slowwave.text.exclusions import is_a
+from slowwave.text.exclusions import exclusion, is_a
 from slowwave.text.figures import Kinds, parse, read
 from slowwave.text.names import is_given, is_plain
 from slowwave.text.sentences import sentences
@@ -373,6 +373,12 @@ def are_other_cases(one: str, other: str) -> bool:
     limited = [(_limits(written[0], a, i, i_end), _limits(written[1], b, j, j_end)) for i, i_end, j, j_end in spans]
     if any(map(all, limited)):
         return True
+    exchanged = [(a[i:i_end], b[j:j_end], a[i - 1]) for i, i_end, j, j_end in spans if i_end > i > 0 and j_end > j]
+    if len(exchanged) > 1 and any(
+        len(x) == len(y) == 1 and before not in _COPULAS and exclusion(x[0], y[0]) == "antonyms"
+        for x, y, before in exchanged
+    ):
+        return True  # "The bar opens at 18:00", "The bar closes at 23:00"
     places = _exchanged(a, b, spans)
     if not places:
         return False

@@ -66,6 +66,8 @@ def test_statements_of_other_things(one: str, other: str, apart: bool) -> None:
         ("Ada is the head of sales.", "Ada is the director of finance.", False),  # one value
         ("Ada works for the zoo.", "Ada works for the opera house.", False),
         ("Deadline for the tender: 3 May.", "The tender has to be in by 10 May.", False),
+        ("The bar opens at 18:00 on Fridays.", "The club bar closes at 23:00 in future.", True),
+        ("The gate is open since 8:00.", "The gate is closed since 9:00.", False),
     ],
 )
 def test_figures_of_other_cases(one: str, other: str, apart: bool) -> None:
