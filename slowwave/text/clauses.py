@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 from slowwave.text.exclusions import irregular_base, relations
 from slowwave.text.sentences import Verbatim, sentences
+from slowwave.text.specifics import specifics
 from slowwave.text.statements import stem
 from slowwave.text.tokens import fold
 from slowwave.text.turns import LONGEST_SENTENCE, SessionTurn, spoken
@@ -72,6 +73,8 @@ _MARKED: Final = re.compile(
     r"^\s*[#>]|[\"`“”„«»‘<@/\]]|(?<![\w])['’]|\b(?:https?|ftp|file|mailto|www|urn|data)[:.]", re.IGNORECASE
 )
 """A sign in every sentence with a quotation, code or an address."""
+
+_QUOTES: Final = re.compile('["“”„«»]')
 
 _ASKS: Final = re.compile(
     r"(?:(?:and|but|so|or|then|please|also|well|ok|okay|hey|hi),?\s+)*"
@@ -276,6 +279,13 @@ def stated_clauses(text: str) -> Iterator[tuple[str, str]]:
     for sentence in _sentences(text):
         if len(sentence) <= LONGEST_SENTENCE and not _UNREAL.search(sentence):
             yield from ((sentence, clause) for clause in _unconditional(list(_asserting(sentence))))
+
+
+def are_quoted(figures: frozenset[str], text: str) -> bool:
+    """Return whether one of a text's ``figures`` is only in what it quotes: 'The sign says: "Opens at 11:00."'."""
+    if not _QUOTES.search(text):
+        return False
+    return not figures <= specifics(" ".join(clause for _, clause in stated_clauses(text))).figures()
 
 
 def all_clauses(text: str) -> Iterator[tuple[str, str, bool]]:

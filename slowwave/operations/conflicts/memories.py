@@ -37,7 +37,7 @@ from slowwave.snapshots.memories import active_memories
 from slowwave.snapshots.snapshot import Snapshot
 from slowwave.store.settings import Settings
 from slowwave.text.alignment import are_other_tasks
-from slowwave.text.clauses import stem_of
+from slowwave.text.clauses import are_quoted, stem_of
 from slowwave.text.contradictions import Kind, difference, find, kind_of_figures
 from slowwave.text.dates import BESIDE
 from slowwave.text.ended_values import ended_values
@@ -384,7 +384,12 @@ def figure_conflicts(snapshot: Snapshot, tally: Tally) -> list[Conflict]:
         apart = difference(read(a), read(b))
         new = says_new(texts[max((a, b), key=lambda s: when[s])])
         told = apart is not None and apart.degree == "conflict" and apart.about in ("figures", "identifiers")
-        if told and not are_other_cases(one, two) and (new or find([(one, two)]) != [None]):
+        if not told or are_other_cases(one, two):
+            continue
+        mine, theirs = read(a).figures(), read(b).figures()
+        if are_quoted(mine - theirs, one) or are_quoted(theirs - mine, two):
+            continue
+        if new or find([(one, two)]) != [None]:
             evidence = evidence_of("figures", float(cosine[k]))
             evidence["replaces" if new and named[a] == named[b] else "doubtful"] = True
             kind = kind_of_figures(read(a), read(b))

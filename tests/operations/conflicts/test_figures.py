@@ -30,6 +30,7 @@ def clash(*memories: dict[str, object]) -> list[Conflict]:
         ("The grant application is due on 3 May.", "The grant application has to be in by 10 May."),
         ("Auth token ttl 1h", "Auth tokens expire after 15 minutes."),
         ("Driver 4.2.1 is installed.", "Driver 4.2.2 is installed."),
+        ('The alarm "Unit 4" is set to 30 degrees.', 'The alarm "Unit 4" has been set to 35 degrees.'),
         ("Balance on the joint account: €3,200.", "There's €1,870 on the joint account."),
         ("Balance today (2026-10-05): €3,200.", "The balance of the account is €1,870 today (2026-10-05)."),
     ],
@@ -76,6 +77,7 @@ def test_a_note_that_says_it_is_new_replaces_the_earlier_one() -> None:
         ("Cache listens on port 6379. It is a container.", "To reach the cache, connect to port 6380."),
         ("The weather is awful today (2026-10-05).", "The weather is awful this week (2026-10-26/2026-11-01)."),
         ("Water the plants in room 4.", "We need to water the plants in room 5."),
+        ("The museum opens at 10:00.", 'Translate this: "The museum opens at 11:00."'),
         ("The cache is full since last May (2026-05).", "The cache is full since a few days ago (about 2026-10-02)."),
     ],
 )
