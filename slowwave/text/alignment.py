@@ -633,10 +633,12 @@ def _apart(one: Proposition, other: Proposition) -> list[Slot] | None:
         if not shared:
             found.append(value)
         elif shared < len(value.words):
-            typed = value.kind in _TYPED and shared == 1 and value.words[-1] in known
-            if not typed and value.kind not in ("date", "code"):
+            last = value.words[-1]
+            typed = value.kind in _TYPED and shared == 1 and last in known
+            numbered = shared == len(value.words) - 1 and last not in known and last[0].isdigit()
+            if not (typed or numbered) and value.kind not in ("date", "code"):
                 return None
-            found.append(value)  # "Mill Street", "Canal Street"; "4 June", "6 June"
+            found.append(value)  # "Mill Street", "Canal Street"; "Postgres 14", "Postgres 16"; "4 June", "6 June"
     return found
 
 

@@ -833,13 +833,14 @@ def _definition(tokens: Sequence[str]) -> _Definition | None:
 def _comparison(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return the words before and after the pivot of a comparison, each sorted alphabetically.
 
-    The pivot is the only "than", or the only "than", "over" or "to" if the text has a form of "prefer".
+    The pivot is the only "than", or the only "than", "over" or "to" if the text has a form of "prefer". Words that say since when are left
+    out ("now", "these days").
     """
     pivots = {"than", "over", "to"} if not _PREFERS.isdisjoint(tokens) else {"than"}
     places = [k for k, t in enumerate(tokens) if t in pivots]
     if len(places) != 1:
         return None
-    words = [t if t[0].isalpha() else "" for t in tokens]
+    words = [t if t[0].isalpha() and t not in _SINCE_WHEN else "" for t in tokens]
     before, behind = (tuple(sorted(filter(None, w))) for w in (words[: places[0]], words[places[0] + 1 :]))
     return (before, behind) if before and behind else None
 
@@ -853,6 +854,7 @@ def _heads(words: Sequence[str]) -> Iterator[str]:
 
 _LIKE: Final = 3  # leading letters that two spellings of a name share
 _PREFERS: Final = words_of("prefer prefers preferred")
+_SINCE_WHEN: Final = words_of("now nowadays currently presently these days")
 _NAMED: Final = re.compile(
     r"(?P<says>[^,;.!?\n]{1,40}?\b(?:(?:live|lives|living|based|born|raised) in|(?:work|works|working) (?:at|for|from)"
     r"|(?:is|was|am) (?:called|named)"

@@ -59,6 +59,7 @@ def test_another_value_in_a_note_is_aligned(earlier: str, later: str) -> None:
         ("Ida leads Project Reed.", "We had the kickoff for Project Reed and Otto is leading it, please note that."),
         ("I rent a flat in Vaasa, that is where I live.", "I rent a flat in Turku."),
         ("My favourite port is Vaasa.", "It rains. My favourite port is Turku, which train should I take?"),
+        ("Our staging database is Postgres 14.", "Our staging database was upgraded to Postgres 16."),
     ],
 )
 def test_another_value_in_a_clause_of_a_turn_is_aligned(earlier: str, later: str) -> None:

@@ -43,6 +43,7 @@ def kind(a: str, b: str) -> str | None:
         ("I work at Acme.", "I work at Borealis Labs.", "object"),
         ("My dog is called Rex.", "My dog is called Bruno.", "object"),
         ("I prefer tea over coffee.", "I prefer coffee over tea.", "object"),
+        ("I prefer tea over coffee.", "These days I prefer coffee over tea.", "object"),
         ("Tom is older than Mara.", "Mara is older than Tom.", "object"),
         ("We redecorated the attic in spring.", "We redecorated the pantry in spring.", "object"),
         ("Nadia trained as a dentist.", "Nadia trained as a tailor.", "object"),
