@@ -132,12 +132,14 @@ class Workbench:
         self.step("whole night through Dagster", "dagster_night", self._clone, ops="all")
 
     def apply(self, kind: str) -> None:
-        """Apply and undo what one planner proposes."""
+        """Apply and undo what one planner proposes, if it proposes anything."""
         if kind in REFERRED:
             self._create(self._clone, self._filled)
             self.step(f"reference: UPDATE {kind}", "bare_update", self._clone, kind=kind)
         self._create(self._clone, self._filled)
         signed = self._run("approval", self._clone, kind=kind)
+        if not signed.facts["approval"]:
+            return
         self.step(f"apply {kind}", "apply", self._clone, approval=signed.facts["approval"])
         self.step(f"undo {kind}", "undo", self._clone, digest=signed.facts["digest"])
 

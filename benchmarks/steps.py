@@ -344,10 +344,12 @@ def unchanged_night(bench: Bench) -> Measured:
 
 
 def approval(bench: Bench) -> Measured:
-    """Plan and sign items of one kind: what ``apply`` applies. Its own figures are not told."""
+    """Plan and sign items of one kind: what ``apply`` applies. Its own figures are not told; without items there is no approval."""
     store, kind = bench.store, str(bench.arguments["kind"])
     snapshot = export_snapshot(store, NAMESPACE)
     plan = seal(_header(snapshot), _items(snapshot, kind), permits())
+    if not plan.items:
+        return Measured(facts={"approval": ""})
     _write(store, snapshot, plan)
     signed = approve(store, NAMESPACE, plan.plan_hash, approver="bench", permits=permits(), include_review=True)
     return Measured(facts={"approval": signed.id, "items": len(signed.item_ids), "digest": digest(store, NAMESPACE)})
