@@ -751,7 +751,9 @@ def _withdrawn(earlier: Proposition, later: Proposition) -> OtherStatedValue | N
     return OtherStatedValue(both | names, both, sure=True, figures=False)
 
 
-_TEMPORARY: Final = PASSING | SEVERAL | words_of("usually mostly normally during throughout currently temporarily")
+_TEMPORARY: Final = PASSING | SEVERAL | words_of("usually mostly normally during throughout temporarily")
+"""Words with which a statement may hold at some times only."""
+
 _WHEN_NEWS: Final = words_of("last ago recently lately yesterday today again")
 """Words that say when something changed, and do not limit how long it holds."""
 

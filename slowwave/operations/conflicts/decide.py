@@ -392,7 +392,7 @@ def _keep_newest(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
     A row that was stated again, and merged, counts from the last time.
     """
     for column in ("valid_from", "recorded_at"):
-        a, b = (since(conflict.table, id_, sides, column) for id_ in (conflict.a, conflict.b))
+        a, b = (last_stated(conflict.table, id_, sides, column) for id_ in (conflict.a, conflict.b))
         if a is not None and b is not None and a != b:
             winner = "a" if a > b else "b"
             why = f"The one that stays has the later {column}."
@@ -401,7 +401,7 @@ def _keep_newest(conflict: Conflict, sides: ConflictRows) -> ConflictDecision:
     return ConflictDecision("a", False, "Both are equally new.", "keep_newest", ("valid_from",))
 
 
-def since(table: str, id_: str, sides: ConflictRows, column: str = "valid_from") -> datetime | None:
+def last_stated(table: str, id_: str, sides: ConflictRows, column: str = "valid_from") -> datetime | None:
     """Return when a row was last stated: its ``valid_from``, or the latest of those merged into it; other columns as they are."""
     if column == "valid_from" and (again := sides.restated.get((table, id_))):
         return again[1]
@@ -438,7 +438,7 @@ def _memories_weighted(conflict: Conflict, sides: ConflictRows) -> ConflictDecis
     """
     similarity = float(conflict.evidence.get("similarity", 0.0))
     rows: dict[str, _Fields] = {
-        s: {**sides.rows["memories", id_], "valid_from": since("memories", id_, sides)}
+        s: {**sides.rows["memories", id_], "valid_from": last_stated("memories", id_, sides)}
         for s, id_ in (("a", conflict.a), ("b", conflict.b))
     }
     most = max(int(r["access_count"]) for r in rows.values())
@@ -496,7 +496,7 @@ def why_this_side(conflict: Conflict, decision: ConflictDecision, sides: Conflic
     if decision.policy == "source_precedence" and decision.sure:
         return "because its source has precedence"
     for column, verb in (("valid_from", "is true since"), ("recorded_at", "was recorded")):
-        now, before = (since(conflict.table, id_, sides, column) for id_ in (winner, loser))
+        now, before = (last_stated(conflict.table, id_, sides, column) for id_ in (winner, loser))
         if now and before and now != before:
             if now > before:
                 days = (f"{now:%Y-%m-%d}", f"{before:%Y-%m-%d}")
@@ -537,7 +537,7 @@ _POLICIES: Final[Mapping[str, Callable[[Conflict, ConflictRows], ConflictDecisio
 
 def _weight(table: str, id_: str, sides: ConflictRows) -> float:
     row = sides.rows[table, id_]
-    last: datetime = since(table, id_, sides) or row["recorded_at"] or sides.taken_at
+    last: datetime = last_stated(table, id_, sides) or row["recorded_at"] or sides.taken_at
     age = max((sides.taken_at - last).total_seconds() / 86_400, 0.0)
     return float(row["confidence"]) * len(sides.chunks[table, id_]) * math.exp2(-age / HALF_LIFE_DAYS)
 
@@ -560,7 +560,7 @@ def strength(conflict: Conflict, decision: ConflictDecision, sides: ConflictRows
         return decision.strength if conflict.table == "memories" else _weight(conflict.table, id_, sides)
     if decision.policy == "keep_newest":
         recorded: datetime | None = sides.rows[conflict.table, id_]["recorded_at"]
-        return (since(conflict.table, id_, sides) or recorded or sides.taken_at).timestamp()
+        return (last_stated(conflict.table, id_, sides) or recorded or sides.taken_at).timestamp()
     if decision.policy == "source_precedence":
         return float(-_rank(conflict.table, id_, sides))
     return decision.strength

@@ -50,11 +50,11 @@ from slowwave.operations.conflicts.decide import (
     for_audience,
     for_pinned,
     judge_conflicts,
+    last_stated,
     passages,
     read_sides,
     relations,
     sentence,
-    since,
     strength,
     why_this_side,
 )
@@ -258,7 +258,7 @@ def _ended_by(
     the loser and was stated again later.
     """
     (loser, *_), winner = loss.losers, loss.winner
-    began, own = since(table, loser, sides), sides.rows[table, winner]["valid_from"]
+    began, own = last_stated(table, loser, sides), sides.rows[table, winner]["valid_from"]
     if loss.ended_by or began is None or own is None:
         return loss
     if own <= began:
@@ -267,7 +267,9 @@ def _ended_by(
     between = sorted(
         (start, id_)
         for id_ in later.get((table, loser), ())
-        if lost.get((table, id_)) == winner and (start := since(table, id_, sides)) is not None and began < start < own
+        if lost.get((table, id_)) == winner
+        and (start := last_stated(table, id_, sides)) is not None
+        and began < start < own
     )
     return replace(loss, ended_by=between[0][1]) if between else loss
 

@@ -779,6 +779,7 @@ CAPTAIN, HOME = "The captain of the Alcyon is Ada Lind.", "Aino lives in Narva."
     ("texts", "decision"),
     [
         ((CAPTAIN, "The captain of the Alcyon is Otto Berg."), "resolve"),
+        ((CAPTAIN, "The captain of the Alcyon is currently Otto Berg."), "resolve"),
         ((CAPTAIN, "The captain of the Alcyon is Swedish."), "review"),
         ((CAPTAIN, "The captain of the Alcyon is Lutheran."), "review"),
         ((CAPTAIN, "The captain of the Alcyon is deputised by Otto Berg."), "review"),
